@@ -72,6 +72,18 @@ def test_an_argument_that_is_not_known_is_refused(conn):
         enqueue(conn, "a", prioritty=1)
 
 
+@pytest.mark.parametrize("span", [90, 90.0, timedelta(seconds=90), "1.5 minutes"])
+def test_a_number_is_seconds_wherever_a_span_of_time_is_passed(conn, span):
+    unique = {"unique_for": span, "unique_mode": "until_expired"}
+    enqueue(conn, "a", unique_key="1", **unique)
+    enqueue_many(conn, [{"kind": "a", "unique_key": "2", **unique}])
+    children = [{"kind": "b", "unique_key": "4", **unique}]
+    job_id = enqueue_batch(conn, "a", children=children, unique_key="3", rate=2, rate_per=span, **unique)
+    assert conn.execute("SELECT rate_per FROM turnstile.batch WHERE id = %s", [job_id]).fetchone() == (timedelta(seconds=90),)
+    expires = "SELECT DISTINCT expires_at - now() BETWEEN '80 s' AND '90 s', count(*) FROM turnstile.unique_key GROUP BY 1"
+    assert conn.execute(expires).fetchall() == [(True, 4)]
+
+
 @pytest.mark.parametrize("run_at", [datetime(2100, 1, 1), date(2100, 1, 1)])
 def test_a_time_without_a_zone_is_refused_wherever_it_is_passed(dsn, conn, run_at):
     naive = {"kind": "a", "run_at": run_at}

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from turnstile_client.outcome import Seconds
+
 if TYPE_CHECKING:
     from turnstile_client.drivers import Parameters
 
@@ -21,6 +23,7 @@ _TYPES_OF_BATCH = {
     **_TYPES, "children": "jsonb", "slots": "int", "rate": "int", "rate_per": "interval", "burst": "int", "max_failed": "int", "on_end": "text",
 }  # fmt: skip
 _JSON = {"payload", "metadata", "children"}
+_SPANS = {name for name, type_ in _TYPES_OF_BATCH.items() if type_ == "interval"}
 
 
 class JobOptions(TypedDict, total=False):
@@ -36,7 +39,7 @@ class JobOptions(TypedDict, total=False):
     max_attempts: int
     unique_key: str
     unique_mode: str
-    unique_for: timedelta
+    unique_for: Seconds
     unique_by: Sequence[str]
     unique_states: Sequence[str]
     metadata: Mapping[str, Any]
@@ -51,7 +54,7 @@ class BatchOptions(JobOptions, total=False):
 
     slots: int
     rate: int
-    rate_per: timedelta
+    rate_per: Seconds
     burst: int
     max_failed: int
     on_end: str
@@ -94,7 +97,12 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(run_at, date) and not getattr(run_at, "tzinfo", None):
         # The server would take it for a time of its own zone, or of that of the connection.
         raise ValueError(f"run_at needs a time zone, which {run_at!r} has not; datetime.now(timezone.utc) has one")
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: _span(value) if name in _SPANS else value for name, value in given.items() if value is not None}
+
+
+def _span(value: Any) -> Any:
+    """A number is seconds, as everywhere. A text is read by PostgreSQL."""
+    return timedelta(seconds=value) if isinstance(value, (int, float)) else value
 
 
 def _value(name: str, value: Any) -> Any:
