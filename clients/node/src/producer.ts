@@ -124,7 +124,7 @@ const BATCH: Types = {
   onEnd: text('on_end'), children: of('children', 'jsonb', (children: NewJob[]) => `[${children.map(element)}]`),
 }
 
-function call(types: Types, given: object): [string, string[]] {
+function call(types: Types, given: NewJob & BatchOptions): [string, string[]] {
   const values: string[] = []
   const text = valuesOf(types, given).map(([{ name, type, toText }, value]) => `${name} => $${values.push(toText(value))}::text::${type}`)
   return [text.join(', '), values]
@@ -135,7 +135,8 @@ function element(job: NewJob): string {
 }
 
 /** Null is the same as a value that is left out; only a payload may be null. */
-function valuesOf(types: Types, given: object): [Type, unknown][] {
+function valuesOf(types: Types, given: NewJob & BatchOptions): [Type, unknown][] {
+  if (typeof given.kind !== 'string') throw new TypeError(`a job needs a kind, which is a text and not ${String(given.kind)}`)
   const found: [Type, unknown][] = []
   for (const [name, value] of Object.entries(given)) {
     const type = Object.hasOwn(types, name) ? types[name] : undefined

@@ -171,6 +171,13 @@ test('what is no job is refused, and nothing is added', withDatabase(async ({ db
   await assert.rejects(enqueue(db, 'a', {}, { runAt: Date.now() }), /runAt must be a Date or a text/)
   await assert.rejects(enqueueMany(db, [{ kind: 'a', runAt: Date.now() }]), /runAt must be a Date or a text/)
   await assert.rejects(enqueue(db, 'a', {}, { uniqueFor: '1 parsec', uniqueKey: 'a' }), { code: '22007' })
+  for (const kind of [undefined, null, 5]) {
+    const refused = { name: 'TypeError', message: /a job needs a kind/ }
+    await assert.rejects(enqueue(db, kind), refused)
+    await assert.rejects(enqueueBatch(db, kind), refused)
+    await assert.rejects(enqueueMany(db, [{ kind: 'a' }, { kind }]), refused)
+    await assert.rejects(enqueueBatch(db, 'a', {}, { children: [{ kind }] }), refused)
+  }
   await assert.rejects(enqueue(db, ''), { code: '22023' })
   await assert.rejects(enqueueMany(db, [{ kind: 'a' }, { kind: '' }]), { code: '22023' })
   await assert.rejects(enqueue({}, 'a'), /client of pg, Knex or Prisma/)

@@ -72,6 +72,17 @@ def test_an_argument_that_is_not_known_is_refused(conn):
         enqueue(conn, "a", prioritty=1)
 
 
+@pytest.mark.parametrize("kind", [None, 5, b"a"])
+def test_a_job_needs_a_kind_that_is_a_text(conn, kind):
+    for call in [
+        lambda: enqueue(conn, kind), lambda: enqueue_batch(conn, kind), lambda: enqueue_many(conn, [{"kind": "a"}, {"kind": kind}]),
+        lambda: enqueue_many(conn, [{}]), lambda: enqueue_batch(conn, "a", children=[{"kind": kind}]),
+    ]:  # fmt: skip
+        with pytest.raises(TypeError, match="a job needs a kind"):
+            call()
+    assert _count(conn) == 0
+
+
 @pytest.mark.parametrize("span", [90, 90.0, timedelta(seconds=90), "1.5 minutes"])
 def test_a_number_is_seconds_wherever_a_span_of_time_is_passed(conn, span):
     unique = {"unique_for": span, "unique_mode": "until_expired"}

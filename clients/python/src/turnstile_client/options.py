@@ -93,6 +93,8 @@ def to_json(value: Any) -> str:
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is not left to its default, of a call or of one of many jobs."""
+    if not isinstance(given.get("kind"), str):
+        raise TypeError(f"a job needs a kind, which is a text and not {given.get('kind')!r}")
     run_at = given.get("run_at")
     if isinstance(run_at, date) and not getattr(run_at, "tzinfo", None):
         # The server would take it for a time of its own zone, or of that of the connection.
