@@ -1,4 +1,5 @@
 /** What a worker tells of itself: for logs, metrics and traces. */
+import { isObject, refuseUnless } from './options.js'
 import type { Ending } from './outcome.js'
 import type { Run, StopReason } from './run.js'
 
@@ -34,6 +35,7 @@ export class Hearer {
 
   constructor(hooks: Hooks | readonly Hooks[] = []) {
     this.#hooks = [hooks].flat() as Hooks[]
+    refuseUnless(this.#hooks.every(isObject), 'hooks must be an object with functions, or an array of such')
     const logs = this.#hooks.filter((hook) => hook.log)
     this.#logs = logs.length > 0 ? logs : [CONSOLE]
     this.#arounds = this.#hooks.filter((hook) => hook.around)

@@ -2,6 +2,7 @@
 import { milliseconds, type Duration } from './duration.js'
 import { classOf, className, codesOf, printable, textOf } from './failure.js'
 import { toJson } from './json.js'
+import { refuseUnless } from './options.js'
 
 /** Ends a run in a way of its own. */
 export abstract class Outcome extends Error {
@@ -98,6 +99,20 @@ export type RetryRule = readonly [
   ErrorClass | string | ((error: unknown) => boolean),
   Outcome | ((error: unknown) => Outcome | undefined | void),
 ]
+
+/** A rule that could never be followed is refused. */
+export function checkedRules(rules: readonly RetryRule[]): readonly RetryRule[] {
+  refuseUnless(Array.isArray(rules), 'retry must be an array of pairs')
+  rules.forEach((rule, at) => refuseUnless(isRule(rule), `retry[${at}] must be a pair: a class of errors, code or function, and an outcome or function`))
+  return rules
+}
+
+function isRule(rule: unknown): boolean {
+  if (!Array.isArray(rule) || rule.length !== 2) return false
+  const [pattern, means] = rule
+  const makesOne = typeof means === 'function' && !(means.prototype instanceof Outcome)
+  return (typeof pattern === 'string' || typeof pattern === 'function') && (means instanceof Outcome || makesOne)
+}
 
 export function endingOfResult(result: unknown): Ending {
   if (result === undefined) return { verb: 'complete' }

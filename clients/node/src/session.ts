@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { CONNECT, FAREWELL, KEEPALIVE_IDLE } from './fixed.js'
 import type { Hearer } from './hooks.js'
+import { isObject, refuseUnless } from './options.js'
 
 /** Columns in order, as the texts that the server sends. */
 export type Row = (string | null)[]
@@ -71,7 +72,7 @@ export class Session {
 
 export async function connect(connections: Connections, answer: number, hear: Hearer): Promise<Session> {
   const given = typeof connections === 'function' ? await connections() : connections
-  const hosts = [given].flat().flatMap((each) => (typeof each === 'string' ? hostsOf(each) : [each as pg.ClientConfig]))
+  const hosts = waysOf(given).flatMap((each) => (typeof each === 'string' ? hostsOf(each) : [each]))
   let reason: unknown
   for (const host of hosts) {
     try {
@@ -80,7 +81,15 @@ export async function connect(connections: Connections, answer: number, hear: He
       reason = error
     }
   }
-  throw reason ?? new TypeError('there is no server to connect to')
+  throw reason
+}
+
+/** Of anything else node-postgres would take nothing, and go where the PG variables say. */
+export function waysOf(given: Connection | readonly Connection[]): Connection[] {
+  const ways = [given].flat() as Connection[]
+  const areWays = ways.length > 0 && ways.every((way) => typeof way === 'string' || isObject(way))
+  refuseUnless(areWays, 'connection must be a URL or a configuration of node-postgres, an array of these, or a function that returns them')
+  return ways
 }
 
 async function connectTo(config: pg.ClientConfig, hasOthers: boolean, answer: number, hear: Hearer): Promise<Session> {

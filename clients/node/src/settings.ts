@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { milliseconds, type Duration } from './duration.js'
+import { refuseAny, refuseUnless } from './options.js'
 
 /** What a worker is told. All defaults are in DEFAULTS. */
 export interface Settings {
@@ -73,12 +74,15 @@ const MOST_AT_ONCE = 100_000
 const LONGEST_TIMER = 2 ** 31 - 1
 
 export function checked(given: Some<Settings>): Checked {
+  refuseAny('a worker', Object.keys(given).filter((name) => !Object.hasOwn(DEFAULTS, name)))
   const settings = { ...DEFAULTS, ...definedOf(given) }
   const queues = [...settings.queues]
   const { concurrency, lease } = settings
   refuseIf(typeof settings.queues === 'string' || !queues.every((queue) => typeof queue === 'string'), 'queues must be an array of names')
   refuseIf(queues.length < 1 || queues.length > MOST_QUEUES, `a worker needs 1 to ${MOST_QUEUES} queues; * stands for all`)
   refuseIf(!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE, `concurrency must be 1 to ${MOST_AT_ONCE}`)
+  refuseUnless(typeof settings.bindToConnection === 'boolean', 'bindToConnection must be true or false')
+  refuseUnless(typeof settings.parse === 'function', 'parse must be a function')
   return {
     queues,
     concurrency,

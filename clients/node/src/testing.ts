@@ -7,7 +7,7 @@ import { Hearer } from './hooks.js'
 import { inlineRunner } from './inline.js'
 import { readJob } from './job.js'
 import { toJson } from './json.js'
-import { endingOfError, endingOfResult, Outcome, type Ending, type RetryRule } from './outcome.js'
+import { checkedRules, endingOfError, endingOfResult, Outcome, type Ending, type RetryRule } from './outcome.js'
 import { Run, type Children, type Job } from './run.js'
 import { OWN } from './testing_sql.js'
 
@@ -28,7 +28,8 @@ export interface DrainOptions {
 /** Runs the jobs that this transaction has enqueued, one after the other, and those that come of them. Returns them in order. */
 export async function drain(database: Database, handlers: Handlers, options: DrainOptions = {}): Promise<Job[]> {
   if (database instanceof pg.Pool) throw new TypeError('drain needs the client that holds the transaction, and not a pool')
-  const { queues = ['*'], most = 10_000 } = options
+  const { queues = ['*'], most = 10_000, retry = [] } = options
+  checkedRules(retry)
   const done: Job[] = []
   for (;;) {
     const [row] = await rowsOf(database, OWN.claim, [arrayOf(queues)])

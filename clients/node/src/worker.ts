@@ -7,10 +7,11 @@ import { HeldRun, HeldRuns } from './held.js'
 import { Hearer, type Hooks } from './hooks.js'
 import { Life } from './life.js'
 import { Link } from './link.js'
-import type { RetryRule } from './outcome.js'
+import { isObject, refuseAny, refuseUnless } from './options.js'
+import { checkedRules, type RetryRule } from './outcome.js'
 import { Pulse } from './pulse.js'
 import { Run } from './run.js'
-import type { Connections } from './session.js'
+import { waysOf, type Connections } from './session.js'
 import { checked, time, type Checked, type Settings, type Some } from './settings.js'
 import type { Duration } from './duration.js'
 
@@ -46,7 +47,7 @@ const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
 export class Worker {
   readonly settings: Checked
   readonly #retry: readonly RetryRule[]
-  readonly #handlers: Map<string, Handler>
+  readonly #handlers = new Map<string, Handler>()
   readonly #hear: Hearer
   readonly #held: HeldRuns
   readonly #claimLink: Link
@@ -64,8 +65,9 @@ export class Worker {
   constructor({ connection = {}, handlers = {}, retry = [], hooks, ...settings }: WorkerOptions = {}) {
     this.settings = checked(settings)
     this.#grace = this.settings.grace
-    this.#retry = retry
-    this.#handlers = new Map(Object.entries(handlers))
+    this.#retry = checkedRules(retry)
+    this.#handleAll(handlers)
+    if (typeof connection !== 'function') waysOf(connection)
     this.#hear = new Hearer(hooks)
     this.#held = new HeldRuns(this.#hear)
     this.#claimLink = new Link('claims', connection, this.settings.answer, this.#hear, true)
@@ -75,11 +77,18 @@ export class Worker {
     this.#claims = new Claims(this.#claimLink, this.settings, this.#held, this.#endings, this.#hear, stop)
   }
 
-  /** Sets the handler of a kind of jobs. `*`: of all that have none. */
+  /** Sets the handler of a kind of jobs, in place of one that it had. `*`: of all that have none. */
   handle<P = any>(kind: string, handler: Handler<P>): this {
-    if (typeof handler !== 'function') throw new TypeError(`the handler of ${kind} must be a function`)
+    refuseUnless(typeof kind === 'string', "a handler needs the kind of its jobs, as in handle('send', …)")
+    refuseUnless(typeof handler === 'function', `the handler of ${kind} must be a function`)
     this.#handlers.set(kind, handler)
     return this
+  }
+
+  /** A Map or an array has no kinds for names. */
+  #handleAll(handlers: Handlers): void {
+    refuseUnless(isObject(handlers) && !(Symbol.iterator in handlers), 'handlers must be an object with a function for each kind')
+    for (const [kind, handler] of Object.entries(handlers)) this.handle(kind, handler)
   }
 
   /** How many handlers are at work. */
@@ -93,7 +102,9 @@ export class Worker {
    *
    * signals: each of these is a soft stop, the second one is a hard stop. true: SIGTERM, SIGINT and SIGHUP.
    */
-  run({ signals = false }: { signals?: boolean | readonly NodeJS.Signals[] | undefined } = {}): Promise<void> {
+  run({ signals = false, ...others }: { signals?: boolean | readonly NodeJS.Signals[] | undefined } = {}): Promise<void> {
+    refuseAny('run', Object.keys(others))
+    refuseUnless(typeof signals === 'boolean' || Array.isArray(signals), 'signals must be true, false or an array of names')
     if (this.#over) return Promise.reject(new Error('a worker runs once'))
     const names: readonly NodeJS.Signals[] = signals === true ? STOP_SIGNALS : signals || []
     const stop = () => void this.stop({ hard: this.#drains.signal.aborted }).catch(() => {})
@@ -108,7 +119,8 @@ export class Worker {
    * No more jobs are taken. Runs may go on for `drain`, are told to stop then, and are given back after `grace`. Resolves when the worker
    * has stopped; it may be called again, for a harder stop. Handlers that do not listen to their signal are still at work then.
    */
-  async stop({ drain, grace, hard = false }: StopOptions = {}): Promise<void> {
+  async stop({ drain, grace, hard = false, ...others }: StopOptions = {}): Promise<void> {
+    refuseAny('stop', Object.keys(others))
     const longest = hard ? 0 : time(drain ?? this.settings.drain, 'drain')
     if (grace !== undefined) this.#grace = time(grace, 'grace')
     this.#deadline = Math.min(this.#deadline, performance.now() + longest)
