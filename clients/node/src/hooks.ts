@@ -13,7 +13,7 @@ export interface Hooks {
   around?(run: Run, handler: () => Promise<unknown>): Promise<unknown>
   /** A claim has brought so many jobs, in so many milliseconds. */
   claimed?(jobs: number, milliseconds: number): void
-  /** The handler is done, after so many milliseconds. */
+  /** The handler is done, after so many milliseconds. ending: what becomes of the run, which a stop may decide. */
   ended?(run: Run, ending: Ending, milliseconds: number): void
   /** The run was told to stop. */
   stopping?(run: Run, reason: StopReason): void

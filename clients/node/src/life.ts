@@ -77,17 +77,22 @@ export class Life {
     } catch (error) {
       ending = endingOfError(error, this.retry)
     }
-    hear.tell('ended', run, ending, performance.now() - began)
+    const left = afterStop(ending, run.stopped)
+    hear.tell('ended', run, left ?? ending, performance.now() - began)
     if (this.#isAbandoned) return undefined
-    return this.#log(afterStop(ending, run.stopped), ending)
+    this.#log(left)
+    return left
   }
 
-  #log(ending: Ending | undefined, wanted: Ending): Ending | undefined {
+  /** By what becomes of the job: what a handler throws that was told to stop is no failure. */
+  #log(ending: Ending | undefined): void {
     const { id, attempt, run } = this.held
     const about = { id, attempt, kind: run.job.kind, stopped: run.stopped }
+    const hasFailed = ending?.verb === 'fail' || ending?.verb === 'discard'
     if (!ending) this.hear.log('warn', 'the run was lost: its lease is over, or others have ended it', about)
-    else if (wanted.verb === 'fail' || wanted.verb === 'discard') this.hear.log('warn', 'a run has failed', { ...about, error: wanted.error })
-    return ending
+    else if (ending.verb === 'release') this.hear.log('info', 'a run is given back', about)
+    else if (hasFailed && run.stopped === 'cancelled') this.hear.log('info', 'a run is cancelled', about)
+    else if (hasFailed) this.hear.log('warn', 'a run has failed', { ...about, error: ending.error })
   }
 
   #isNews(children: Children): boolean {

@@ -55,6 +55,26 @@ test('a hard stop tells runs, and gives back what goes on', withDatabase(async (
   assert.deepEqual(await states(db), { available: 3 })
 }))
 
+test('what is given back or cancelled is not logged as failed', withDatabase(async ({ db, work }) => {
+  const logged = []
+  const ended = []
+  const interrupted = (run) => new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(new Error('interrupted'))))
+  const hooks = {
+    log: (level, message, about) => about.attempt === 1 && logged.push([about.kind, level, message, about.error]),
+    ended: (run, { verb }) => ended.push([run.job.kind, verb]),
+  }
+  const worker = work({ '*': interrupted }, { hooks, heartbeat: 100 })
+  const cancelled = (await enqueue(db, 'cancelled')).id
+  await enqueue(db, 'stopped')
+  await until(async () => (await states(db)).running === 2)
+  await db.query('SELECT turnstile.cancel($1)', [cancelled])
+  await until(async () => (await state(db, cancelled)) === 'cancelled')
+  await worker.stop({ hard: true })
+  assert.deepEqual(await states(db), { available: 1, cancelled: 1 })
+  assert.deepEqual(logged, [['cancelled', 'info', 'a run is cancelled', undefined], ['stopped', 'info', 'a run is given back', undefined]])
+  assert.deepEqual(ended, [['cancelled', 'fail'], ['stopped', 'release']])
+}))
+
 test('a second stop is harder than the first, and never softer', withDatabase(async ({ db, work }) => {
   const worker = work({ deaf: () => new Promise(() => {}) })
   await enqueue(db, 'deaf')

@@ -1,5 +1,6 @@
 """The same rules for both workers: what a handler does is what becomes of its job."""
 
+import logging
 import threading
 import time
 
@@ -199,6 +200,23 @@ def test_a_hard_stop_tells_them_and_gives_back_what_goes_on(conn, work):
     assert told == [StopReason.SHUTDOWN]
     query = "SELECT bool_and(attempt = uncounted) FROM turnstile.job WHERE id = ANY (%s)"
     assert conn.execute(query, [ids]).fetchone() == (True,)
+
+
+def test_what_is_given_back_or_cancelled_is_not_logged_as_failed(conn, work, caplog):
+    def interrupted(run):
+        assert run.wait_for_stop(PATIENCE)
+        raise RuntimeError("interrupted")
+
+    caplog.set_level(logging.INFO, "turnstile")
+    worker = work({"*": interrupted}, heartbeat=0.1)
+    cancelled, stopped = enqueue(conn, "a").id, enqueue(conn, "b").id
+    until(lambda: states(conn) == {"running": 2})
+    conn.execute("SELECT turnstile.cancel(%s)", [cancelled])
+    until(lambda: job(conn, cancelled)[0] == "cancelled")
+    worker.stop(hard=True)
+    assert job(conn, stopped)[0] == "available"
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records if "told to stop" not in record.getMessage()]
+    assert logged == [("INFO", f"attempt 1 of job {cancelled} (a) is cancelled"), ("INFO", f"attempt 1 of job {stopped} (b) is given back")]
 
 
 def test_lost_connections_lose_nothing(conn, work):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ContextManager, Optional, Union
 
 from turnstile_client import faults
-from turnstile_client.outcome import Ending
+from turnstile_client.outcome import RELEASE, Ending
 from turnstile_client.run import Run, StopReason, log
 
 
@@ -52,7 +52,11 @@ class Log(Hooks):
         log.info("attempt %d of job %d (%s) is told to stop: %s", run.job.attempt, run.job.id, run.job.kind, reason.value)
 
     def ended(self, run: Run, ending: Ending, seconds: float) -> None:
-        if ending.error is not None:
+        if ending.verb == RELEASE:
+            log.info("attempt %d of job %d (%s) is given back", run.job.attempt, run.job.id, run.job.kind)
+        elif ending.error is not None and run.stopped is StopReason.CANCELLED:
+            log.info("attempt %d of job %d (%s) is cancelled", run.job.attempt, run.job.id, run.job.kind)
+        elif ending.error is not None:
             log.warning("attempt %d of job %d (%s) failed: %s", run.job.attempt, run.job.id, run.job.kind, ending.error.split("\n", 1)[0])
 
     def refused(self, run: Run, ending: Ending, error: BaseException) -> None:
