@@ -23,7 +23,7 @@ export class Life {
   async live(): Promise<void> {
     const { held } = this
     // It was given back before its handler could begin.
-    if (this.#isAbandoned) return
+    if (this.#isAbandoned || this.#isLate()) return
     for (;;) {
       const ending = await this.#attempt()
       if (this.#isAbandoned) return
@@ -46,6 +46,16 @@ export class Life {
       // The run goes on with how all have ended.
       held.run.goOn(children)
     }
+  }
+
+  /** After a stall that the lease has not outlasted others may have the job. */
+  #isLate(): boolean {
+    const { held, hear } = this
+    if (held.leaseEnds <= performance.now() && held.run.stop('lost')) hear.tell('stopping', held.run, 'lost')
+    if (held.run.stopped !== 'lost') return false
+    this.#log(undefined)
+    this.forget(held)
+    return true
   }
 
   /** The handler goes on, but the worker does not wait for it any more: the job is given back. */

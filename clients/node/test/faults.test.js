@@ -85,6 +85,21 @@ test('a run that was told that it is lost keeps its job no longer', withDatabase
   over.open()
 }))
 
+test('what was lost in a stall does not begin', withDatabase(async ({ db, work }) => {
+  const began = []
+  // The first handler blocks the loop, and with it the heartbeats, for longer than the lease.
+  const blocks = (run) => {
+    const until = performance.now() + (run.job.attempt === 1 ? 1500 : 0)
+    began.push(['blocks', run.job.attempt])
+    while (performance.now() < until);
+  }
+  await db.query("SELECT turnstile.set_queue('*', retry_base => '10 milliseconds')")
+  await enqueueMany(db, [{ kind: 'blocks' }, { kind: 'late' }])
+  work({ blocks, late: (run) => { began.push(['late', run.job.attempt]) } }, { lease: '1 second' })
+  await until(async () => (await db.query('SELECT turnstile.rescue()')) && (await states(db)).completed === 2)
+  assert.deepEqual([began[0], began.filter(([kind]) => kind === 'late')], [['blocks', 1], [['late', 2]]])
+}))
+
 test('one process, several workers, and no job twice', withDatabase(async ({ db, work }) => {
   const ran = new Map()
   const short = async (run) => { ran.set(run.job.id, (ran.get(run.job.id) ?? 0) + 1); if (run.payload.n % 7 === 0) await setTimeout(5) }

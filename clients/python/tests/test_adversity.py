@@ -1,5 +1,6 @@
 """What goes wrong around a worker, and what it makes of it."""
 
+import asyncio
 import os
 import threading
 import time
@@ -10,7 +11,7 @@ from support.pgbouncer import pgbouncer
 from support.relay import Relay
 
 from crew import PATIENCE, Started, job, states, until
-from turnstile_client import Discard, Retry, Snooze, StopReason, Undelivered, enqueue, enqueue_many
+from turnstile_client import AsyncWorker, Discard, Retry, Snooze, StopReason, Undelivered, enqueue, enqueue_many
 
 
 def of(dsn, **parts):
@@ -209,6 +210,26 @@ def test_all_goes_through_pgbouncer(dsn, conn, work):
             worker.stop()
             assert worker.error is None
     assert heard == [StopReason.CANCELLED]
+
+
+def test_what_was_lost_in_a_stall_does_not_begin(dsn, conn):
+    """The first handler blocks the loop, and with it the heartbeats, for longer than the lease."""
+    began = []
+
+    async def handler(run):
+        began.append((run.kind, run.job.attempt))
+        if (run.kind, run.job.attempt) == ("blocks", 1):
+            time.sleep(1.5)  # noqa: ASYNC251
+
+    conn.execute("SELECT turnstile.set_queue('*', retry_base => '10 milliseconds')")
+    enqueue_many(conn, [{"kind": "blocks"}, {"kind": "late"}])
+    worker = AsyncWorker(dsn, {"*": handler}, lease=1)
+    thread = threading.Thread(target=lambda: asyncio.run(worker.run(signals=False)), daemon=True)
+    thread.start()
+    until(lambda: conn.execute("SELECT turnstile.rescue()") and states(conn) == {"completed": 2})
+    worker.stop()
+    thread.join(PATIENCE)
+    assert (began[0], [each for each in began if each[0] == "late"]) == (("blocks", 1), [("late", 2)])
 
 
 class Slots:

@@ -130,6 +130,14 @@ def test_a_lease_is_extended_from_the_moment_of_asking(core):
     assert core.expire(46.0) == []
 
 
+def test_who_is_late_at_its_beginning_is_lost(core):
+    first, second = start(core, 1, 2)
+    core.heard([(2, 1)], [(1, "running")], 15)
+    assert core.late((1, 1), 29.9) == []
+    assert core.late((1, 1), 30.0) == [(first, StopReason.LOST)]
+    assert core.late((1, 1), 31.0) == core.late((2, 1), 31.0) == core.late((3, 1), 31.0) == []
+
+
 def test_beats_that_were_not_heard_are_told_again_at_once(core):
     start(core, 1, 2)
     core.beat_again(core.take_beats(10.0))

@@ -94,6 +94,8 @@ class AsyncWorker(BaseWorker[AsyncHandler]):
     async def _work(self, run: Run) -> None:
         assert isinstance(run, AsyncRun)
         began = time.monotonic()
+        if not self._begins(run, began):
+            return
         ending: Optional[Ending]
         try:
             with self.hooks.around(run):

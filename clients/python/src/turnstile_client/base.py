@@ -15,7 +15,7 @@ from turnstile_client.hooks import Hooks, safely, together
 from turnstile_client.io import Io
 from turnstile_client.life import Life
 from turnstile_client.outcome import FAIL, Dumps, Ending, Retry, RetryRules, after_stop, checked_rules, text_of, with_text
-from turnstile_client.run import Job, Loads, Progress, Run
+from turnstile_client.run import Job, Loads, Progress, Run, StopReason
 from turnstile_client.settings import Options, Settings
 from turnstile_client.telling import Telling
 
@@ -86,6 +86,15 @@ class BaseWorker(Generic[H]):
             return handler
 
         return add
+
+    def _begins(self, run: Run, now: float) -> bool:
+        """After a stall that the lease has not outlasted others may have the job."""
+        for late in self._core.late(run.job.key, now):
+            safely(self.hooks.stopping, *late)
+        if run.stopped is not StopReason.LOST:
+            return True
+        self._core.ended(run.job.key, None)
+        return False
 
     def _conclude(self, run: Run, ending: Optional[Ending], began: float) -> None:
         """Whatever the handler did: a run that had no end would be held for ever."""

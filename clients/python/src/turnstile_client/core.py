@@ -214,6 +214,11 @@ class Core:
         held = self.held.get(key)
         return [] if held is None else self._stop([(held, StopReason.CANCELLED)], now)
 
+    def late(self, key: RunKey, now: float) -> list[tuple[Run, StopReason]]:
+        """The run, if its lease is over before its handler begins."""
+        held = self.held.get(key)
+        return self._stop([(held, StopReason.LOST)], now) if held is not None and held.beats.lease_ends <= now else []
+
     def expire(self, now: float) -> list[tuple[Run, StopReason]]:
         with self.lock:
             late = [(held, StopReason.LOST) for held in self.held.values() if held.beats.lease_ends <= now]

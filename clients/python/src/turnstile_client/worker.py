@@ -75,6 +75,8 @@ class Worker(BaseWorker[Handler]):
 
     def _work(self, run: Run) -> None:
         began = time.monotonic()
+        if not self._begins(run, began):
+            return
         try:
             with self.hooks.around(run):
                 ending = ending_of_result(self.handlers.of(run.job.kind)(run))
