@@ -36,6 +36,15 @@ test('the tarball has all that it names, and works', () => inApplication(async (
   assert.equal((await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder })).stdout, '8\n')
 }))
 
+test('CommonJS can import it, and require it where Node can', () => inApplication(async (folder) => {
+  const ways = ["import('turnstile-client')", "Promise.resolve(require('turnstile-client'))"]
+  for (const way of process.features.require_module ? ways : ways.slice(0, 1)) {
+    const code = `${way}.then(({ Worker }) => console.log(new Worker().settings.concurrency))`
+    const { stdout } = await run(process.execPath, ['--no-warnings', '--input-type=commonjs', '--eval', code], { cwd: folder })
+    assert.equal(stdout, '8\n')
+  }
+}))
+
 test('the types hold', () => inApplication(async (folder) => {
   await copyFile(`${here}test/types/sample.ts`, `${folder}/sample.ts`)
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--noEmit', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', '--types', 'node']
