@@ -48,13 +48,12 @@ export class Life {
     }
   }
 
-  /** After a stall that the lease has not outlasted others may have the job. */
+  /** After a stall that the lease has not outlasted others may have the job. If it is still ours, it is available again. */
   #isLate(): boolean {
-    const { held, hear } = this
-    if (held.leaseEnds <= performance.now() && held.run.stop('lost')) hear.tell('stopping', held.run, 'lost')
-    if (held.run.stopped !== 'lost') return false
-    this.#log(undefined)
-    this.forget(held)
+    if (performance.now() < this.held.leaseEnds) return false
+    this.held.ending = { verb: 'release' }
+    this.#log(this.held.ending)
+    this.tell(this.held)
     return true
   }
 

@@ -14,8 +14,8 @@ from turnstile_client.core import Core, Loop
 from turnstile_client.hooks import Hooks, safely, together
 from turnstile_client.io import Io
 from turnstile_client.life import Life
-from turnstile_client.outcome import FAIL, Dumps, Ending, Retry, RetryRules, after_stop, checked_rules, text_of, with_text
-from turnstile_client.run import Job, Loads, Progress, Run, StopReason
+from turnstile_client.outcome import FAIL, RELEASE, Dumps, Ending, Retry, RetryRules, after_stop, checked_rules, text_of, with_text
+from turnstile_client.run import Job, Loads, Progress, Run
 from turnstile_client.settings import Options, Settings
 from turnstile_client.telling import Telling
 
@@ -88,12 +88,10 @@ class BaseWorker(Generic[H]):
         return add
 
     def _begins(self, run: Run, now: float) -> bool:
-        """After a stall that the lease has not outlasted others may have the job."""
-        for late in self._core.late(run.job.key, now):
-            safely(self.hooks.stopping, *late)
-        if run.stopped is not StopReason.LOST:
+        """After a stall that the lease has not outlasted others may have the job. If it is still ours, it is available again."""
+        if not self._core.is_late(run.job.key, now):
             return True
-        self._core.ended(run.job.key, None)
+        self._core.ended(run.job.key, Ending(RELEASE))
         return False
 
     def _conclude(self, run: Run, ending: Optional[Ending], began: float) -> None:

@@ -214,10 +214,10 @@ class Core:
         held = self.held.get(key)
         return [] if held is None else self._stop([(held, StopReason.CANCELLED)], now)
 
-    def late(self, key: RunKey, now: float) -> list[tuple[Run, StopReason]]:
-        """The run, if its lease is over before its handler begins."""
+    def is_late(self, key: RunKey, now: float) -> bool:
+        """Whether the lease is over before the handler begins."""
         held = self.held.get(key)
-        return self._stop([(held, StopReason.LOST)], now) if held is not None and held.beats.lease_ends <= now else []
+        return held is not None and held.beats.lease_ends <= now
 
     def expire(self, now: float) -> list[tuple[Run, StopReason]]:
         with self.lock:
