@@ -88,7 +88,7 @@ class BaseWorker(Generic[H]):
         return add
 
     def _begins(self, run: Run, now: float) -> bool:
-        """After a stall that the lease has not outlasted others may have the job. If it is still ours, it is available again."""
+        """After a stall others may have the job. If it is still ours, it is available again."""
         if not self._core.is_late(run.job.key, now):
             return True
         self._core.ended(run.job.key, Ending(RELEASE))
