@@ -1,0 +1,1 @@
+DELETE FROM turnstile.job WHERE queue = %(queue)s;
