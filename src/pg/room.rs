@@ -8,7 +8,7 @@ use pgrx::pg_sys;
 /// How many changes of jobs are made until it is asked again.
 const ASK_EVERY: usize = 4_096;
 /// One call makes fewer.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 16;
 /// What one takes at most: a lane, and a lease.
 const EACH: usize = 1_024;
 /// What tables that grow to twice their size take for each change so far.

@@ -77,9 +77,11 @@ impl Started {
         }
     }
 
-    /// How far to look ahead. What is held is not to be tried again and again, a few further each time.
+    /// How far to look ahead. What is held is not to be tried again and again, a few further each time. A batch that opens leaves the lane,
+    /// so that others are seen in its place, which were not tried.
     pub fn ahead(&self) -> usize {
-        match self.positions.is_empty() && !armed(Seeded::TryAgainWhatIsHeld) {
+        let found_none = self.positions.is_empty() && self.openings.is_empty();
+        match found_none && !armed(Seeded::TryAgainWhatIsHeld) {
             true => self.tried.max(AHEAD),
             false => AHEAD,
         }

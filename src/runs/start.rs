@@ -77,11 +77,11 @@ fn start_directly(
             if is_past {
                 break;
             }
-            started.tried += 1;
             if started.tried == MOST_TRIED {
                 break;
             }
             if !row.waits_in(&picked.spec, picked.head, end) {
+                started.tried += 1;
                 continue;
             }
             if row.opens_batch() {
@@ -91,6 +91,7 @@ fn start_directly(
             if run.begins_before(&row) {
                 break;
             }
+            started.tried += 1;
             let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
             let known = row.far_int4(later.claim_epoch);
             let claim = claim_epoch::of_claim(attempts, known, settings.durable_claims)?;

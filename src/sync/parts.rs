@@ -19,12 +19,18 @@ pub struct Steps<L, R> {
     pub leases: R,
 }
 
+/// Lanes that are told together with all else, and those that are told later.
+pub struct First<'l, 'c> {
+    pub lanes: &'l [&'c LaneChange],
+    pub others: &'l [&'c LaneChange],
+}
+
 /// The first step is for all else that has changed, and the first lanes. Reservations that were not reached must not outlive their owner,
 /// so they are dropped under the same lock.
 pub fn tell<L, R>(
     table: pg_sys::Oid,
     changes: &Level,
-    first: impl FnOnce(&mut Locked, &[&LaneChange]) -> Step<()>,
+    first: impl FnOnce(&mut Locked, &First) -> Step<()>,
     steps: &Steps<L, R>,
 ) where
     L: Fn(&mut Locked, &[&LaneChange]) -> Step<()>,
@@ -32,10 +38,10 @@ pub fn tell<L, R>(
 {
     let all = in_order(changes);
     let lanes = all.as_deref().unwrap_or_default();
-    let (first_lanes, lanes) = lanes.split_at_checked(AT_ONCE).unwrap_or((lanes, &[]));
+    let (lanes, others) = lanes.split_at_checked(AT_ONCE).unwrap_or((lanes, &[]));
     let mut leases = changes.leases.parts(AT_ONCE).peekable();
     let first_leases = leases.next();
-    let goes_on = !lanes.is_empty() || leases.peek().is_some();
+    let goes_on = !others.is_empty() || leases.peek().is_some();
     let _ = shmem::with_existing(table, |memory| {
         memory.end_reservations(ids(changes), |memory| {
             if all.is_none() {
@@ -43,12 +49,12 @@ pub fn tell<L, R>(
                 memory.figures.distrust();
             }
             memory.state.half_told += u32::from(goes_on);
-            first(memory, first_lanes)?;
+            first(memory, &First { lanes, others })?;
             first_leases.map_or(Ok(()), |part| (steps.leases)(memory, part))
         })
     });
     if goes_on {
-        each(table, lanes.chunks(AT_ONCE), &steps.lanes);
+        each(table, others.chunks(AT_ONCE), &steps.lanes);
         each(table, leases, &steps.leases);
         let _ = shmem::with_existing(table, |memory| {
             memory.state.half_told = memory.state.half_told.saturating_sub(1);

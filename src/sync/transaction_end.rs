@@ -16,7 +16,7 @@ use crate::pg::{commit, server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::sync::dropped;
 use crate::sync::lane_changes;
-use crate::sync::parts::{self, Steps, ids};
+use crate::sync::parts::{self, First, Steps, ids};
 use crate::transaction::earliest::Earliest;
 use crate::transaction::leases::LeasesPart;
 use crate::transaction::level::{LaneChange, Level};
@@ -102,7 +102,9 @@ fn apply() {
     };
     // The ending transaction's id is still known to the backend.
     let id = unguarded::GetTopFullTransactionIdIfAny().value;
-    let first = |memory: &mut Locked, lanes: &[&LaneChange]| {
+    // New jobs are charged to a bound of their backlog until their figures say that they wait: one takes the place of the other at once.
+    let has_charges = changes.charges.iter().next().is_some();
+    let first = |memory: &mut Locked, first: &First| {
         if changes.changes_routes() {
             memory.draw_routes_version();
         }
@@ -113,7 +115,10 @@ fn apply() {
             memory.state.recurring.look_at(server::now());
         }
         discharge(memory, &changes);
-        lane_changes::commit_figures(memory, lanes, id);
+        lane_changes::commit_figures(memory, first.lanes, id);
+        if has_charges {
+            lane_changes::commit_figures(memory, first.others, id);
+        }
         for &job in &changes.follow_ups {
             memory.state.follow_ups.add(job, i64::MIN);
         }
@@ -124,10 +129,12 @@ fn apply() {
             let now = server::now();
             memory.state.failed_runs.add(job, attempt, now);
         }
-        apply_commit(memory, &changes, lanes, id)
+        apply_commit(memory, &changes, first.lanes, id)
     };
     let lanes = |memory: &mut Locked, lanes: &[&LaneChange]| {
-        lane_changes::commit_figures(memory, lanes, id);
+        if !has_charges {
+            lane_changes::commit_figures(memory, lanes, id);
+        }
         match memory.state.phase {
             Phase::Stale => Ok(()),
             Phase::Rebuilding | Phase::Ready => {
@@ -264,7 +271,7 @@ fn discharge(memory: &mut Locked, changes: &Level) {
 }
 
 fn undo_all(table: pg_sys::Oid, changes: &Level) {
-    let first = |memory: &mut Locked, lanes: &[&LaneChange]| undo(memory, changes, lanes);
+    let first = |memory: &mut Locked, first: &First| undo(memory, changes, first.lanes);
     let lanes = |memory: &mut Locked, lanes: &[&LaneChange]| match memory.state.phase {
         Phase::Stale => Ok(()),
         Phase::Rebuilding | Phase::Ready => lane_changes::undo(memory, lanes),

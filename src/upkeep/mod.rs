@@ -94,9 +94,7 @@ enum Left {
 /// Jobs that wait for others, of all queues, a bounded amount. It locks jobs that could be claimed.
 fn follow_up_all(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     let effort = follow_up::Effort::of_worker();
-    let followed = when_ready(spi, job_table, |memory| {
-        Ok(follow_up::duty(memory, effort))
-    })?;
+    let followed = when_ready(spi, job_table, |memory| Ok(follow_up::duty(memory, effort)))?;
     follow_up::note(job_table, followed.as_ref());
     match followed {
         Some(followed) => follow_up::perform(spi, job_table, followed, effort),

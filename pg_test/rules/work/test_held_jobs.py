@@ -2,9 +2,11 @@
 
 import pytest
 
-from support.calls import call, claim, claim_next, enqueue, enqueue_many
+from support.calls import call, claim, claim_next, enqueue, enqueue_many, ids
 
 MANY = 600
+# What a claim tries in a lane before it tells what it has found.
+MOST = 10_000
 READ = "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'turnstile.job'::regclass"
 # With a trigger of a user's, claims are made by statements.
 TRIGGER = """
@@ -46,3 +48,21 @@ def test_one_of_them_that_is_set_free_is_found(conn, other, held):
     late = enqueue(conn, tenant="acme")
     assert claim_next(conn).id == late
     assert claim_next(conn) is None
+
+
+@pytest.mark.parametrize("free", [MOST - 1, MOST, MOST + 1])
+def test_however_many_are_held_the_one_that_is_free_is_found(conn, other, free):
+    jobs = ids(enqueue_many(conn, [{"kind": "work"}] * (MOST + 5)))
+    other.execute("BEGIN")
+    other.execute("SELECT FROM turnstile.job WHERE id <> %s FOR UPDATE", [jobs[free - 1]])
+    assert claim_next(conn).id == jobs[free - 1]
+    assert claim_next(conn) is None
+    other.execute("COMMIT")
+    assert claim_next(conn).id == jobs[0]
+
+
+def test_jobs_behind_very_many_batches_that_open_are_found(conn):
+    conn.execute("SELECT turnstile.enqueue_batch('parent', children => '[{\"kind\": \"child\", \"queue\": \"other\"}]') FROM generate_series(1, 64)")
+    free = ids(enqueue_many(conn, [{"kind": "work"}] * 35))
+    found = [run.id for _ in range(3) for run in claim(conn, ["default"], 40)]
+    assert found == free

@@ -194,3 +194,13 @@ def test_they_are_waited_for(db, conn, other, runs, held, arguments):
     assert attempt.is_alive()
     other.execute("COMMIT")
     assert {row.status for row in attempt.decided().made} == {"running"}
+
+
+def test_who_waits_for_a_run_holds_no_other(db, conn, other, runs):
+    other.execute("BEGIN")
+    complete(other, runs[0])
+    attempt = Attempt(lambda: many(conn, "heartbeat_many", runs[:2], unbind=True))
+    attempt.given_time(db.connect(), conn.info.backend_pid)
+    complete(other, runs[1])
+    other.execute("COMMIT")
+    assert [row.status for row in attempt.decided().made] == ["lost", "lost"]

@@ -46,10 +46,15 @@ pub fn heartbeat_many(call: &Call) -> Result<Option<Datum>> {
     with_spi(|spi| {
         let given = given(permitted(spi, &runs)?);
         let mut told = vec![LOST; runs.len()];
-        let mut looked = look(spi, &given)?;
-        // Who unbinds a run relies on it. Where there is nothing else to do, it waits as the call about one run does.
-        if unbind || !looked.has_locked || armed(Seeded::WaitForHeldRuns) {
-            looked = Looked::all_ours(given);
+        // Who unbinds a run relies on it. Such a call waits, and locks in the order of ids alone, or two could wait for each other.
+        let mut looked = match unbind || armed(Seeded::WaitForHeldRuns) {
+            true => Looked::all_ours(given),
+            false => look(spi, &given)?,
+        };
+        // Where there is nothing else to do, it waits as the call about one run does.
+        if !looked.has_locked {
+            let held = looked.held.iter().map(|&(run, _)| run);
+            looked = Looked::all_ours(looked.ours.iter().copied().chain(held).collect());
         }
         extend(spi, &looked.ours, more, &mut told)?;
         if !looked.held.is_empty() {
