@@ -152,6 +152,7 @@ impl Spi {
 
     /// Has statements planned before they are needed.
     pub fn plan(&self, statements: &[&Statement]) -> Result<()> {
+        rights::pin();
         statements
             .iter()
             .try_for_each(|statement| self.locked_plan(statement).map(drop))
