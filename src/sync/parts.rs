@@ -50,12 +50,17 @@ pub fn tell<L, R>(
             }
             memory.state.half_told += u32::from(goes_on);
             first(memory, &First { lanes, others })?;
-            first_leases.map_or(Ok(()), |part| (steps.leases)(memory, part))
+            match first_leases {
+                Some(part) => unless_stale(memory, |memory| (steps.leases)(memory, part)),
+                None => Ok(()),
+            }
         })
     });
     if goes_on {
         each(table, others.chunks(AT_ONCE), &steps.lanes);
-        each(table, leases, &steps.leases);
+        each(table, leases, |memory, part| {
+            unless_stale(memory, |memory| (steps.leases)(memory, part))
+        });
         let _ = shmem::with_existing(table, |memory| {
             memory.state.half_told = memory.state.half_told.saturating_sub(1);
             Ok(())
@@ -75,6 +80,14 @@ fn each<P>(
         if !matches!(told, Ok(Some(()))) {
             return;
         }
+    }
+}
+
+/// A rebuild will read the rest.
+pub fn unless_stale(memory: &mut Locked, step: impl FnOnce(&mut Locked) -> Step<()>) -> Step<()> {
+    match memory.state.phase {
+        Phase::Stale => Ok(()),
+        Phase::Rebuilding | Phase::Ready => step(memory),
     }
 }
 

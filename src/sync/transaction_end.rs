@@ -16,7 +16,7 @@ use crate::pg::{commit, server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::sync::dropped;
 use crate::sync::lane_changes;
-use crate::sync::parts::{self, First, Steps, ids};
+use crate::sync::parts::{self, First, Steps, ids, unless_stale};
 use crate::transaction::earliest::Earliest;
 use crate::transaction::leases::LeasesPart;
 use crate::transaction::level::{LaneChange, Level};
@@ -135,13 +135,10 @@ fn apply() {
         if !has_charges {
             lane_changes::commit_figures(memory, lanes, id);
         }
-        match memory.state.phase {
-            Phase::Stale => Ok(()),
-            Phase::Rebuilding | Phase::Ready => {
-                let counted = memory.rebuild_has_seen(id);
-                lane_changes::commit(memory, lanes, counted)
-            }
-        }
+        let counted = memory.rebuild_has_seen(id);
+        unless_stale(memory, |memory| {
+            lane_changes::commit(memory, lanes, counted)
+        })
     };
     let leases = commit_leases;
     parts::tell(table, &changes, first, &Steps { lanes, leases });
@@ -244,9 +241,6 @@ fn apply_commit(memory: &mut Locked, changes: &Level, lanes: &[&LaneChange], id:
 }
 
 fn commit_leases(memory: &mut Locked, leases: LeasesPart) -> Step<()> {
-    if memory.state.phase == Phase::Stale {
-        return Ok(());
-    }
     for change in leases.after_commit() {
         match change {
             Ok(_) if armed(Seeded::HideLease) => {}
@@ -272,9 +266,8 @@ fn discharge(memory: &mut Locked, changes: &Level) {
 
 fn undo_all(table: pg_sys::Oid, changes: &Level) {
     let first = |memory: &mut Locked, first: &First| undo(memory, changes, first.lanes);
-    let lanes = |memory: &mut Locked, lanes: &[&LaneChange]| match memory.state.phase {
-        Phase::Stale => Ok(()),
-        Phase::Rebuilding | Phase::Ready => lane_changes::undo(memory, lanes),
+    let lanes = |memory: &mut Locked, lanes: &[&LaneChange]| {
+        unless_stale(memory, |memory| lane_changes::undo(memory, lanes))
     };
     let leases = undo_leases;
     parts::tell(table, changes, first, &Steps { lanes, leases });
@@ -316,9 +309,6 @@ fn undo(memory: &mut Locked, changes: &Level, lanes: &[&LaneChange]) -> Step<()>
 }
 
 fn undo_leases(memory: &mut Locked, leases: LeasesPart) -> Step<()> {
-    if memory.state.phase == Phase::Stale {
-        return Ok(());
-    }
     let mut leases = leases.after_abort();
     leases.try_for_each(|lease| memory.note_lease(lease))
 }

@@ -150,13 +150,7 @@ impl Level {
 
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
         self.changes += 1;
-        let change = || LaneChange {
-            spec,
-            ..LaneChange::default()
-        };
-        self.lanes
-            .entry(spec.lane)
-            .or_insert_with(|| Box::new(change()))
+        change_of(&mut self.lanes, spec)
     }
 
     /// A job of the lane has ceased to run.
@@ -170,11 +164,12 @@ impl Level {
     }
 
     fn lane_of_run(&mut self, spec: LaneSpec) -> &mut LaneChange {
-        let lane = self.lane(spec);
+        self.changes += 1;
+        let lane = change_of(&mut self.lanes, spec);
         if lane.released == 0 && lane.started == 0 {
             self.lanes_of_runs.insert(spec.lane);
         }
-        self.lane(spec)
+        lane
     }
 
     /// Changes of lanes in which runs have begun or ended.
@@ -224,7 +219,7 @@ impl Level {
             is_dropped,
         } = inner;
         for (_, change) in lanes {
-            self.lane(change.spec).absorb(*change);
+            change_of(&mut self.lanes, change.spec).absorb(*change);
         }
         self.changes += changes;
         self.lanes_of_runs.extend(lanes_of_runs);
@@ -251,6 +246,14 @@ impl Level {
         self.rebuild |= rebuild;
         self.is_dropped |= is_dropped;
     }
+}
+
+fn change_of(lanes: &mut FxHashMap<u64, Box<LaneChange>>, spec: LaneSpec) -> &mut LaneChange {
+    let change = || LaneChange {
+        spec,
+        ..LaneChange::default()
+    };
+    lanes.entry(spec.lane).or_insert_with(|| Box::new(change()))
 }
 
 pub fn least(a: Option<i64>, b: Option<i64>) -> Option<i64> {
