@@ -5,6 +5,7 @@ import os
 import pytest
 
 from elements import ELEMENTS
+from faults.cluster import own_cluster
 from generator import Surrounding
 from passes import drop, make_template
 from support.database import server
@@ -45,7 +46,15 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
-def copied():
+def alone():
+    """A cluster with places for the server's launcher and the notifier, and no other background worker: one that upkeep started would
+    do what the script is about to do."""
+    with own_cluster("surroundings_alone", fsync="off", max_worker_processes=2):
+        yield
+
+
+@pytest.fixture(scope="session")
+def copied(alone):
     """A database with some jobs, of which each way gets a copy."""
     with server() as admin:
         for module in ("amcheck", "postgres_fdw"):
