@@ -106,6 +106,8 @@ GUARDS = {
     "TakeMemoryUnasked": "faults/test_refused_memory.py::test_a_transaction_with_very_many_sessions[60]",
     "WaitForHeldRuns": "rules/work/test_many_runs.py::test_runs_that_others_have_locked_keep_no_others_waiting",
     "TryAgainWhatIsHeld": "rules/work/test_held_jobs.py::test_they_are_tried_once_by_a_claim[directly]",
+    "TryWhatRests": "rules/work/test_held_jobs.py::test_the_claims_after_that_leave_them_alone",
+    "OverlookWhatRests": "rules/work/test_held_jobs.py::test_however_many_are_held_the_one_that_is_free_is_found[10000]",
     "OpenAnywhere": "isolation/batch_moved",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",

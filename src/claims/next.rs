@@ -1,6 +1,7 @@
 //! Which job the next claim from a queue would take, without taking it.
 
 use crate::claims::pass_over::pass_over;
+use crate::claims::search::bring_back_all;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;
@@ -34,13 +35,14 @@ pub enum Next {
 
 /// The job that a claim of one job from the queue takes next, of what is in memory.
 pub fn next_of(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<Next> {
-    when_ready(spi, job_table, |memory| memory.bring_back())?;
+    when_ready(spi, job_table, |memory| memory.bring_back(server::now()))?;
     let mut settings = SettingsReader::default();
     for _ in 0..LOOKS_AT_MOST {
         let pick = when_ready(spi, job_table, |memory| {
             memory.scheduler.peek(queue, server::now())
         })?;
         match pick {
+            Pick::Nothing if bring_back_all(spi, job_table)? => {}
             Pick::Nothing => return Ok(Next::Nobody),
             Pick::Exhausted => break,
             Pick::Unknown(spec, gates) => settings.read(spi, job_table, &spec, &gates)?,

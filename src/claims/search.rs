@@ -11,8 +11,8 @@ use crate::runs::look_ahead::{add_gone, look_ahead};
 use crate::runs::opening::{self, Turn};
 use crate::runs::run::{AHEAD, Started, Wanted};
 use crate::runs::start::start_jobs;
-use crate::shmem::Phase;
 use crate::shmem::{self, sleeper};
+use crate::shmem::{Passed, Phase};
 use crate::sync::gate_settings::SettingsReader;
 use crate::sync::overflow::OverflowSearch;
 use crate::sync::rebuild::when_ready;
@@ -23,6 +23,7 @@ use crate::waiting::channels;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
@@ -102,6 +103,7 @@ fn claim_in(
 ) -> Result<(usize, bool)> {
     let mut left = most;
     let mut is_listened_to = false;
+    let mut is_last_look = already > 0;
     let mut settings = SettingsReader::default();
     while left > 0 && !pending::with(|pending| pending.must_not_claim) {
         let Next {
@@ -112,8 +114,11 @@ fn claim_in(
         } = pick(spi, job_table, &mut search, left, Some(claimer))?;
         is_listened_to |= has_listeners;
         match pick {
+            Pick::Nothing if search.read(spi, left < most)? => {}
+            Pick::Nothing if is_last_look || left < most => break,
             Pick::Nothing => {
-                if !search.read(spi, left < most)? {
+                is_last_look = true;
+                if !bring_back_all(spi, job_table)? {
                     break;
                 }
             }
@@ -133,6 +138,14 @@ fn claim_in(
         }
     }
     Ok((most - left, is_listened_to))
+}
+
+/// For who finds nothing else: lanes that rest are looked at again, too. Whether there are any.
+pub(super) fn bring_back_all(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
+    if armed(Seeded::OverlookWhatRests) {
+        return Ok(false);
+    }
+    when_ready(spi, job_table, |memory| memory.bring_back(NEVER))
 }
 
 /// Whether a claim would find a job just now. Memory forgets jobs that are gone.
@@ -359,7 +372,11 @@ pub(super) fn settle(
             .reservations
             .retain(|reserved| !ended.contains(&reserved.id));
         blocked.inspect(|blocked| {
-            let set_aside = blocked.map(|position| (picked.spec, position));
+            let set_aside = blocked.map(|position| Passed {
+                spec: picked.spec,
+                position,
+                tried: outcome.seen.len(),
+            });
             level.set_aside.extend(set_aside);
         })
     });

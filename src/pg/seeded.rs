@@ -188,6 +188,10 @@ pub enum Seeded {
     WaitForHeldRuns,
     /// What a claim has tried in vain is tried again, but for a few.
     TryAgainWhatIsHeld,
+    /// Each claim tries all that a transaction holds in front of its job.
+    TryWhatRests,
+    /// A claim finds nothing, though jobs in front of which many were held are free again.
+    OverlookWhatRests,
     /// A batch whose turn has come is opened wherever it was moved.
     OpenAnywhere,
     /// A parent goes on while children are live.

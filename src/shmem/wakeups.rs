@@ -1,6 +1,7 @@
 //! What a locked section does at its end for processes that wait: see `turnstile_scheduler::waiting`.
 
 use super::locked::Locked;
+use super::set_aside::Passed;
 use super::state::Phase;
 use crate::pg::server;
 use turnstile_scheduler::waiting::NEVER;
@@ -17,28 +18,29 @@ impl Locked<'_> {
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }
 
-    /// The claim that set these lanes aside is over. Each lane comes with the position of the job that the claim
-    /// found locked.
-    pub fn set_aside(&mut self, lanes: &[(LaneSpec, i64)], now: i64) -> Step<()> {
-        for &(spec, position) in lanes {
-            if !self.state.set_aside.add(spec, position, now) {
-                self.scheduler.lower(&spec, position)?;
+    /// The claim that set these lanes aside is over.
+    pub fn set_aside(&mut self, lanes: &[Passed], now: i64) -> Step<()> {
+        for passed in lanes {
+            if !self.state.set_aside.add(passed, now) {
+                self.scheduler.lower(&passed.spec, passed.position)?;
             }
         }
         Ok(())
     }
 
-    /// A claim begins, or the time is over: the lanes are looked at again.
-    pub fn bring_back(&mut self) -> Step<()> {
-        for (spec, position) in self.state.set_aside.take() {
+    /// A claim begins, or the time is over: lanes that do not rest are looked at again. Whether there are any.
+    pub fn bring_back(&mut self, now: i64) -> Step<bool> {
+        let mut has_any = false;
+        while let Some((spec, position)) = self.state.set_aside.take_one(now) {
             self.scheduler.lower(&spec, position)?;
+            has_any = true;
         }
-        Ok(())
+        Ok(has_any)
     }
 
     pub fn bring_back_when_due(&mut self, now: i64) -> Step<()> {
         match self.state.set_aside.until() <= now {
-            true => self.bring_back(),
+            true => self.bring_back(NEVER).map(|_| ()),
             false => Ok(()),
         }
     }

@@ -22,6 +22,7 @@ use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use turnstile_scheduler::figures::{Id, KINDS, Numbers, STATES};
+use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{
     Fault, GateKind, GateSettings, GateView, LONG_AGO, LaneSpec, Limit, OutsideView, Step,
 };
@@ -100,7 +101,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     await_half_told(spi, job_table)?;
     tables::lock(job_table)?;
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
-        memory.bring_back()?;
+        memory.bring_back(NEVER)?;
         let snapshot = Snapshot::take();
         Ok((copy(memory)?, snapshot))
     })?;

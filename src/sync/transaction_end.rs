@@ -231,8 +231,8 @@ fn apply_commit(memory: &mut Locked, changes: &Level, lanes: &[&LaneChange], id:
         memory.scheduler.commit_counted(turn.id)?;
     }
     lane_changes::commit(memory, lanes, counted)?;
-    for (spec, position) in changes.set_aside.iter().chain(&changes.kept_waiting) {
-        memory.lower(spec, *position)?;
+    for (spec, position) in changes.kept_back() {
+        memory.lower(&spec, position)?;
     }
     if !armed(Seeded::HideDueTime) {
         note_due(memory, &changes.next_due)?;
@@ -295,8 +295,8 @@ fn undo(memory: &mut Locked, changes: &Level, lanes: &[&LaneChange]) -> Step<()>
     for reserved in &changes.reservations {
         memory.scheduler.abort(reserved.id)?;
     }
-    for (spec, position) in changes.set_aside.iter().chain(&changes.kept_waiting) {
-        memory.lower(spec, *position)?;
+    for (spec, position) in changes.kept_back() {
+        memory.lower(&spec, position)?;
     }
     lane_changes::undo(memory, lanes)?;
     if !armed(Seeded::LoseDueTime) {

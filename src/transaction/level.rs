@@ -1,6 +1,6 @@
 //! What the open transaction has changed at one level of savepoints.
 
-use crate::shmem::{FollowUp, Gone};
+use crate::shmem::{FollowUp, Gone, Passed};
 use crate::transaction::charges::Charges;
 use crate::transaction::earliest::Earliest;
 use crate::transaction::leases::Leases;
@@ -54,7 +54,7 @@ pub struct Level {
     pub lanes_of_runs: FxHashSet<u64>,
     pub reservations: Vec<Reserved>,
     /// Lanes that a claim sets aside while it runs, because another transaction has locked their next job.
-    pub set_aside: Vec<(LaneSpec, i64)>,
+    pub set_aside: Vec<Passed>,
     /// Jobs that this transaction keeps from being claimed before it ends, without changing them.
     pub kept_waiting: Vec<(LaneSpec, i64)>,
     pub charges: Charges,
@@ -176,6 +176,13 @@ impl Level {
     pub fn runs(&self) -> impl Iterator<Item = &LaneChange> {
         let lanes = self.lanes_of_runs.iter();
         lanes.filter_map(|lane| self.lanes.get(lane).map(Box::as_ref))
+    }
+
+    /// From where lanes are to be looked at again when the transaction ends.
+    pub fn kept_back(&self) -> impl Iterator<Item = (LaneSpec, i64)> {
+        let set_aside = self.set_aside.iter();
+        let set_aside = set_aside.map(|passed| (passed.spec, passed.position));
+        set_aside.chain(self.kept_waiting.iter().copied())
     }
 
     /// Whether what the cache of routes keeps is no longer what the tables say.

@@ -36,7 +36,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     let follow_up = follow_up::Effort::of_claim();
     let (gone, followed, is_due, load, looks_at_sequence, counts) =
         when_ready(spi, job_table, |memory| {
-            memory.bring_back()?;
+            memory.bring_back(server::now())?;
             let load = overflow::duty(memory, queues)?;
             let looks_at_sequence = aging::duty(memory);
             Ok((

@@ -96,7 +96,7 @@ pub use check::outlook::{GateState, JobPlace, LaneAhead, LaneSample};
 pub use check::view::{GateView, LaneView, OutsideView};
 pub use claim::pick::{Pick, Picked};
 pub use claim::rebuild::READ_AHEAD;
-pub use claim::settle::Outcome;
+pub use claim::settle::{MANY_HELD, Outcome};
 pub use claim::spacing::{Looked, Spacing, end_of_range, wider};
 pub use due::leases::LeaseView;
 pub use due::times::DueView;

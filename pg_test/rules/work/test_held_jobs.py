@@ -50,6 +50,22 @@ def test_one_of_them_that_is_set_free_is_found(conn, other, held):
     assert claim_next(conn) is None
 
 
+def test_the_claims_after_that_leave_them_alone(conn, other):
+    """For some time. So it is enough that one claim of twenty comes soon."""
+    enqueue_many(conn, [{"kind": "work", "tenant": "acme"}] * MOST)
+    free = ids(enqueue_many(conn, [{"kind": "work", "tenant": "globex"}] * 20))
+    other.execute("BEGIN")
+    other.execute("SELECT FROM turnstile.job WHERE tenant = 'acme' FOR UPDATE")
+    read = []
+    for job in free:
+        conn.execute("BEGIN")
+        assert claim_next(conn).id == job
+        read.append(conn.execute(READ).fetchone()[0])
+        conn.execute("COMMIT")
+    assert read[0] >= MOST
+    assert min(read) < MOST // 10
+
+
 @pytest.mark.parametrize("free", [MOST - 1, MOST, MOST + 1])
 def test_however_many_are_held_the_one_that_is_free_is_found(conn, other, free):
     jobs = ids(enqueue_many(conn, [{"kind": "work"}] * (MOST + 5)))

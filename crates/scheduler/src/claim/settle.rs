@@ -20,6 +20,9 @@ pub struct Outcome<'a> {
     pub seen_all: bool,
 }
 
+/// So many jobs that others have locked are passed over also by a claim that has found another one behind them.
+pub const MANY_HELD: usize = 64;
+
 /// Where a lane goes on after a claim.
 enum Next {
     /// An available job.
@@ -102,14 +105,23 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The first job that others have locked without claiming it, if nothing could be taken because of that,
+    /// In a session nothing passes them.
+    fn has_many_held(&self, picked: &Picked, outcome: Outcome) -> bool {
+        picked.spec.session == 0 && outcome.seen.len() >= outcome.taken.len() + MANY_HELD
+    }
+
+    /// The first job that others have locked without claiming it, if nothing could be taken because of that or very many are locked,
     /// and where the lane goes on after it. Jobs that open claims have locked do not count: an abort lowers
     /// the head again.
     fn look_ahead(&self, picked: &Picked, outcome: Outcome) -> Step<(Option<i64>, Next)> {
-        let found_none = outcome.taken.is_empty() && picked.reserved > 0;
+        let tried_before = match outcome.taken.last() {
+            None if picked.reserved > 0 => picked.bound.unwrap_or(i64::MAX),
+            Some(&last) if self.has_many_held(picked, outcome) => last,
+            _ => i64::MIN,
+        };
         let mut blocked = None;
         for &position in outcome.seen {
-            let is_passed = found_none && picked.bound.is_none_or(|bound| position < bound);
+            let is_passed = position < tried_before;
             if is_passed && blocked.is_some() || self.is_in_flight(picked.spec.lane, position)? {
                 continue;
             }
