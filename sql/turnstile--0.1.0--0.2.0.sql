@@ -2438,6 +2438,12 @@ job_id: a job that is available, scheduled or retryable.
 Returns: ahead: jobs that start before it at that gate, exact in its lane, an estimate across lanes, at most 10,000; is_capped: there are more; starts_per_minute: how many start behind the gate (NULL: none); bottleneck: that gate, as gate in why_waiting; starts_at: NULL where nothing moves.
 Errors: 22004; P0002; 55000 the job runs or has ended, with its state in DETAIL; 42501; 09000; 25006.';
 
+COMMENT ON FUNCTION turnstile.check() IS
+    'Compares the memory of the scheduler with the tables (lanes, heads, counts, limits, structure).
+Returns: a row for each difference. No row: all is well.
+It reads all live jobs. Others wait only while memory is copied. A NOTICE says why rows are not changed directly, where that is so.
+Errors: 42501; 25006.';
+
 -- Ended jobs, for who follows them.
 
 CREATE FUNCTION turnstile.recent(since text DEFAULT NULL, max_rows int DEFAULT 1000)

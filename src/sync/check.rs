@@ -1,6 +1,6 @@
-//! Memory compared with the tables, without stopping anyone.
+//! Memory compared with the tables. Others wait only while memory is copied.
 //!
-//! The scheduler is copied and a snapshot is taken at one moment under its lock. A transaction that is just then
+//! The scheduler is copied ([`check_memory`]) and a snapshot is taken at one moment under its lock. A transaction that is just then
 //! between becoming visible and its commit callback shows as a difference that does not exist; so only differences
 //! that several passes find alike are reported.
 
@@ -11,8 +11,7 @@ use crate::pg::error::{Result, notice};
 use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem::Locked;
-use crate::sync::check_times::Times;
+use crate::sync::check_memory::{self, Gate, MemoryState};
 use crate::sync::difference::Difference;
 use crate::sync::gate_settings::{default_settings, settings_of_row};
 use crate::sync::rebuild::{self, when_ready};
@@ -21,11 +20,8 @@ use crate::table::figures::visit_figures;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use turnstile_scheduler::figures::{Id, KINDS, Numbers, STATES};
-use turnstile_scheduler::waiting::NEVER;
-use turnstile_scheduler::{
-    Fault, GateKind, GateSettings, GateView, LONG_AGO, LaneSpec, Limit, OutsideView, Step,
-};
+use turnstile_scheduler::figures::{Id, KINDS, STATES};
+use turnstile_scheduler::{GateKind, GateSettings, LONG_AGO, LaneSpec, Limit};
 
 static SETTINGS: Statement = statement!("gate_settings", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID, INT8OID]);
@@ -36,21 +32,6 @@ const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
 const HALF_TOLD_FOR: i64 = 10 * server::SECOND;
 const BATCH: i64 = 10_000;
-
-type Gate = (GateKind, u64);
-
-/// The scheduler at one moment.
-#[derive(Default)]
-struct Copy {
-    broken: Option<&'static str>,
-    heads: HashMap<u64, i64>,
-    gates: HashMap<Gate, (i64, GateSettings)>,
-    in_flight: HashSet<(u64, i64)>,
-    outside: OutsideView,
-    times: Times,
-    /// None if the jobs have not been counted.
-    numbers: Option<Numbers>,
-}
 
 /// What the tables say at the same moment.
 #[derive(Default)]
@@ -100,63 +81,22 @@ fn await_half_told(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     await_half_told(spi, job_table)?;
     tables::lock(job_table)?;
-    let (copy, snapshot) = when_ready(spi, job_table, |memory| {
-        memory.bring_back(NEVER)?;
-        let snapshot = Snapshot::take();
-        Ok((copy(memory)?, snapshot))
-    })?;
+    let (memory, snapshot) = check_memory::read(spi, job_table)?;
     let truth = read_truth(spi, &snapshot)?;
     let mut differences = Vec::new();
-    if let Some(what) = copy.broken {
+    if let Some(what) = memory.broken {
         differences.push(Difference {
             problem: "the scheduler's structure is damaged",
             detail: what.into(),
         });
     }
-    compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
-    compare_held(&copy, &truth, &mut differences);
-    compare_settings(&copy, &truth, &mut differences);
-    copy.times.compare(spi, &snapshot, &mut differences)?;
-    compare_numbers(spi, job_table, &snapshot, &copy, &mut differences)?;
+    compare_lanes(spi, &snapshot, &memory, &truth, &mut differences)?;
+    compare_held(&memory, &truth, &mut differences);
+    compare_settings(&memory, &truth, &mut differences);
+    memory.times.compare(spi, &snapshot, &mut differences)?;
+    compare_numbers(spi, job_table, &snapshot, &memory, &mut differences)?;
     find_children(spi, &mut differences)?;
     Ok(differences)
-}
-
-fn copy(memory: &mut Locked) -> Step<Copy> {
-    let scheduler = &memory.scheduler;
-    let mut copy = Copy {
-        outside: scheduler.outside_view()?,
-        times: Times::of(memory)?,
-        numbers: memory.figures.numbers(),
-        ..Copy::default()
-    };
-    if let Err(fault) = scheduler.audit() {
-        copy.broken = Some(match fault {
-            Fault::Corrupt(what) => what,
-            Fault::Full => "full",
-        });
-    }
-    for slot in scheduler.lane_slots() {
-        if let Some(lane) = scheduler.lane_at(slot)? {
-            copy.heads.insert(lane.spec.lane, lane.head);
-        }
-    }
-    for slot in scheduler.gate_slots() {
-        if let Some(gate) = scheduler.gate_at(slot)? {
-            let held = i64::from(gate.held);
-            copy.gates
-                .insert((gate.kind, gate.key), (held, settings_of(&gate)));
-        }
-    }
-    scheduler.for_each_reserved_gate(|kind, key| {
-        if let Some((held, _)) = copy.gates.get_mut(&(kind, key)) {
-            *held -= 1;
-        }
-    })?;
-    scheduler.for_each_job_in_flight(|lane, position| {
-        copy.in_flight.insert((lane, position));
-    })?;
-    Ok(copy)
 }
 
 fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
@@ -194,13 +134,14 @@ fn gate_of_row(rows: &Rows, row: usize) -> Result<Gate> {
 fn compare_lanes(
     spi: &Spi,
     snapshot: &Snapshot,
-    copy: &Copy,
+    memory: &MemoryState,
     truth: &Truth,
     differences: &mut Vec<Difference>,
 ) -> Result<()> {
     for (&lane, (spec, position, label)) in &truth.lanes {
-        let head = copy.heads.get(&lane).copied();
-        if head.is_some_and(|head| head <= *position) || (head.is_none() && copy.outside.has(spec))
+        let head = memory.heads.get(&lane).copied();
+        if head.is_some_and(|head| head <= *position)
+            || (head.is_none() && memory.outside.has(spec))
         {
             continue;
         }
@@ -211,7 +152,7 @@ fn compare_lanes(
         let mut unseen = None;
         spi.scan(&BELOW_HEAD, &bounds, snapshot, BATCH, |rows| {
             let mut positions = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, 1));
-            unseen = unseen.or(positions.find(|&at| !copy.in_flight.contains(&(lane, at))));
+            unseen = unseen.or(positions.find(|&at| !memory.in_flight.contains(&(lane, at))));
             Ok(())
         })?;
         if let Some(position) = unseen {
@@ -228,15 +169,15 @@ fn compare_lanes(
 }
 
 /// Rule 3: a gate holds what runs behind it and what open transactions have reserved.
-fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
-    let gates: HashSet<Gate> = copy
+fn compare_held(memory: &MemoryState, truth: &Truth, differences: &mut Vec<Difference>) {
+    let gates: HashSet<Gate> = memory
         .gates
         .keys()
         .chain(truth.running.keys())
         .copied()
         .collect();
     for gate in gates {
-        let held = copy.gates.get(&gate).map_or(0, |&(held, _)| held);
+        let held = memory.gates.get(&gate).map_or(0, |&(held, _)| held);
         let running = truth.running.get(&gate).map_or(0, |&(count, _)| count);
         if held != running {
             let label = truth.running.get(&gate).map_or("", |(_, label)| label);
@@ -253,8 +194,8 @@ fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
     }
 }
 
-fn compare_settings(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
-    for (&(kind, key), &(_, settings)) in &copy.gates {
+fn compare_settings(memory: &MemoryState, truth: &Truth, differences: &mut Vec<Difference>) {
+    for (&(kind, key), &(_, settings)) in &memory.gates {
         let described = gates::of(kind);
         let row = truth.settings.get(&(kind, key));
         let expected = match row.or_else(|| default_row(described, truth)) {
@@ -277,18 +218,6 @@ fn default_row<'t>(described: &Descriptor, truth: &'t Truth) -> Option<&'t GateS
     let keys = described.default_keys(&LaneSpec::default());
     let mut keys = keys.into_iter().filter(|_| described.scope.is_empty());
     keys.find_map(|key| truth.settings.get(&(described.kind, key)))
-}
-
-fn settings_of(gate: &GateView) -> GateSettings {
-    GateSettings {
-        limit: gate.limit,
-        rate: gate.meter.and_then(|meter| meter.rate()),
-        paused_until: gate.meter.map(|meter| meter.paused_until()),
-        weight: gate.weight,
-        is_fair: gate.is_fair,
-        aging: gate.aging,
-        ..default_settings(gate.kind)
-    }
 }
 
 /// Without a pause that is over, and without what the bucket of a rate began with.
@@ -320,10 +249,10 @@ fn compare_numbers(
     spi: &Spi,
     job_table: pg_sys::Oid,
     snapshot: &Snapshot,
-    copy: &Copy,
+    memory: &MemoryState,
     differences: &mut Vec<Difference>,
 ) -> Result<()> {
-    let Some(numbers) = &copy.numbers else {
+    let Some(numbers) = &memory.numbers else {
         return Ok(());
     };
     if numbers.charged > 0 && snapshot.is_alone() {

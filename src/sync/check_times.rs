@@ -6,11 +6,11 @@ use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem::{Locked, SEARCHED_AGAIN};
+use crate::shmem::SEARCHED_AGAIN;
 use crate::sync::difference::Difference;
 use std::collections::HashMap;
 use turnstile_scheduler::waiting::NEVER;
-use turnstile_scheduler::{DueView, LeaseView, RunId, Step};
+use turnstile_scheduler::{DueView, LeaseView, RunId, Scheduler, Step};
 
 static DUE: Statement = statement!("check_due", [INT8OID]).that_reads_all();
 static LEASES: Statement = statement!("check_leases", [INT8OID]).that_reads_all();
@@ -32,8 +32,7 @@ pub struct Times {
 }
 
 impl Times {
-    pub fn of(memory: &Locked) -> Step<Self> {
-        let scheduler = &memory.scheduler;
+    pub fn of(scheduler: &Scheduler) -> Step<Self> {
         let queues = scheduler.due_queues();
         let mut times = Self {
             queues: queues.map(|known| (known.queue, known)).collect(),

@@ -93,6 +93,7 @@ pub mod waiting;
 pub mod workers;
 
 pub use check::outlook::{GateState, JobPlace, LaneAhead, LaneSample};
+pub use check::replica::Replica;
 pub use check::view::{GateView, LaneView, OutsideView};
 pub use claim::pick::{Pick, Picked};
 pub use claim::rebuild::READ_AHEAD;

@@ -11,7 +11,9 @@ mod world;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use turnstile_scheduler::{Array, Capacity, Entry, Gate, Lane, LaneSpec, Meter, Node, Share};
+use turnstile_scheduler::{
+    Array, Capacity, Entry, Gate, Lane, LaneSpec, LaneView, Meter, Node, Replica, Scheduler, Share,
+};
 use world::arena::Arena;
 use world::elastic::NOTHING;
 use world::shape::Shape;
@@ -110,4 +112,40 @@ fn nothing_is_kept_of_what_was_forgotten() {
     arena.scheduler().forget_everything();
     assert_eq!(trim_all(&mut arena), NOTHING);
     lower(&mut arena, (0..100).map(spec));
+}
+
+fn lanes(scheduler: &Scheduler) -> Vec<LaneView> {
+    let slots = scheduler.lane_slots();
+    slots
+        .filter_map(|slot| scheduler.lane_at(slot).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_replica_is_what_was_copied() {
+    let mut arena = Arena::new(NOTHING);
+    let mut replica = Replica::default();
+    for count in [0, 300, 20_000, 10] {
+        let mut rng = SmallRng::seed_from_u64(count);
+        let shape = Shape::random(&mut rng);
+        lower(&mut arena, (0..count).map(|_| shape.any_spec(&mut rng)));
+        replica.make_room(&arena.scheduler().needed()).unwrap();
+        assert!(replica.fill(&arena.scheduler()));
+        let before = lanes(&arena.scheduler());
+        lower(&mut arena, (count..count + 5).map(spec));
+        assert_eq!(replica.scheduler().audit(), Ok(()));
+        assert!(lanes(&replica.scheduler()) == before);
+        assert!(lanes(&arena.scheduler()) != before);
+        trim_all(&mut arena);
+    }
+}
+
+#[test]
+fn a_scheduler_that_has_outgrown_a_replica_is_not_copied() {
+    let mut arena = Arena::new(NOTHING);
+    let mut replica = Replica::default();
+    replica.make_room(&arena.scheduler().needed()).unwrap();
+    assert!(replica.fill(&arena.scheduler()));
+    lower(&mut arena, (0..LANES).map(spec));
+    assert!(!replica.fill(&arena.scheduler()));
 }

@@ -6,7 +6,7 @@ CREATE FUNCTION turnstile.check() RETURNS TABLE (problem text, detail text)
 COMMENT ON FUNCTION turnstile.check() IS
     'Compares the memory of the scheduler with the tables (lanes, heads, counts, limits, structure).
 Returns: a row for each difference. No row: all is well.
-It blocks no other session and reads all live jobs. A NOTICE says why rows are not changed directly, where that is so.
+It reads all live jobs. Others wait only while memory is copied. A NOTICE says why rows are not changed directly, where that is so.
 Errors: 42501; 25006.';
 
 CREATE FUNCTION turnstile.rebuild() RETURNS void

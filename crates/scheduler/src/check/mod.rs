@@ -3,4 +3,5 @@
 pub mod arrays;
 pub mod audit;
 pub mod outlook;
+pub mod replica;
 pub mod view;
