@@ -11,8 +11,13 @@ WHERE failed.parent = ANY ($1) AND failed.state IN ('discarded', 'cancelled')
         OFFSET 0
     )
 UNION ALL
-SELECT job.id, NULL
-FROM ONLY turnstile.job
-JOIN turnstile.batch ON batch.id = job.id
-WHERE job.id = ANY ($1) AND batch.id = ANY ($1) AND job.state IN ('available', 'scheduled') AND job.children IS NULL
+SELECT alone.id, NULL
+FROM unnest($1) AS given (id)
+CROSS JOIN LATERAL (
+    SELECT job.id
+    FROM ONLY turnstile.job
+    WHERE job.id = given.id AND job.state IN ('available', 'scheduled') AND job.children IS NULL
+        AND EXISTS (SELECT FROM turnstile.batch WHERE batch.id = given.id OFFSET 0)
+    OFFSET 0
+) AS alone
 ORDER BY 1, 2

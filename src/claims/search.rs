@@ -32,6 +32,8 @@ const LOOKS_AT_MOST: usize = 32;
 const HELD_AT_MOST: usize = 10_000;
 /// The most jobs that one pick reserves.
 const MOST_AT_ONCE: usize = 1_000;
+/// The least that it reserves, of what is left, where the lanes before have had few.
+const LEAST_AT_ONCE: usize = 16;
 
 /// Claims up to `most` jobs, the queues in the order given; returns how many.
 pub fn claim_from(
@@ -104,6 +106,7 @@ fn claim_in(
     let mut left = most;
     let mut is_listened_to = false;
     let mut is_last_look = already > 0;
+    let mut at_once = MOST_AT_ONCE;
     let mut settings = SettingsReader::default();
     while left > 0 && !pending::with(|pending| pending.must_not_claim) {
         let Next {
@@ -111,7 +114,13 @@ fn claim_in(
             reservations,
             is_waited_for,
             has_listeners,
-        } = pick(spi, job_table, &mut search, left, Some(claimer))?;
+        } = pick(
+            spi,
+            job_table,
+            &mut search,
+            left.min(at_once),
+            Some(claimer),
+        )?;
         is_listened_to |= has_listeners;
         match pick {
             Pick::Nothing if search.read(spi, left < most)? => {}
@@ -134,6 +143,7 @@ fn claim_in(
                 let taken = take(spi, job_table, &lane, claimer, output)?;
                 search.has_seen(picked.spec.lane);
                 left = left.saturating_sub(taken);
+                at_once = (2 * taken).clamp(LEAST_AT_ONCE, MOST_AT_ONCE);
             }
         }
     }
@@ -368,9 +378,7 @@ pub(super) fn settle(
     let used = blocked.as_ref().map_or(0, |_| outcome.taken.len());
     let ended = reservations.get(used..).unwrap_or_default();
     let blocked = pending::note(job_table, |level| {
-        level
-            .reservations
-            .retain(|reserved| !ended.contains(&reserved.id));
+        level.end_reservations(ended);
         blocked.inspect(|blocked| {
             let set_aside = blocked.map(|position| Passed {
                 spec: picked.spec,

@@ -63,30 +63,29 @@ impl Snapshot {
     /// The end of the ids that the snapshot can see, and those before it that it does not see, in order: of `known`, which are
     /// before `first`, and of all from `first` on. Savepoints have ids of their own. Those of this transaction count as not seen.
     pub fn unfinished(&self, known: &[u64], first: u64) -> (u64, Vec<u64>) {
-        // SAFETY: the snapshot is registered; each list has as many elements as it says.
+        // SAFETY: the snapshot is registered; its lists are there, and have as many elements as it says, where none is left out.
         let (oldest, end, listed) = unsafe {
             let snapshot = &*self.0;
             let next = next_transaction_id();
             let full = |id: u32| next - u64::from((next as u32).wrapping_sub(id));
-            let mut listed = Vec::new();
+            // Where a transaction has many savepoints, or is the one that asks, the list lacks some.
+            let is_whole =
+                !snapshot.suboverflowed && u32::from(unguarded::GetTopTransactionIdIfAny()) == 0;
+            let mut listed = is_whole.then(Vec::new);
             let subxcnt = match armed(Seeded::OverlookSavepoints) {
                 true => 0,
                 false => u32::try_from(snapshot.subxcnt).unwrap_or(0),
             };
             for (ids, count) in [(snapshot.xip, snapshot.xcnt), (snapshot.subxip, subxcnt)] {
-                if count > 0 {
+                if let Some(listed) = listed.as_mut().filter(|_| count > 0) {
                     let ids = std::slice::from_raw_parts(ids.cast::<u32>(), count as usize);
                     listed.extend(ids.iter().map(|&id| full(id)));
                 }
             }
-            // Where a transaction has many savepoints, or is the one that asks, the list lacks some.
-            let is_whole =
-                !snapshot.suboverflowed && u32::from(unguarded::GetTopTransactionIdIfAny()) == 0;
-            let oldest = full(u32::from(snapshot.xmin));
             (
-                oldest,
+                full(u32::from(snapshot.xmin)),
                 full(u32::from(snapshot.xmax)),
-                is_whole.then_some(listed),
+                listed,
             )
         };
         let known = known

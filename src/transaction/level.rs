@@ -178,6 +178,16 @@ impl Level {
         lanes.filter_map(|lane| self.lanes.get(lane).map(Box::as_ref))
     }
 
+    /// Those that end are most likely the last ones.
+    pub fn end_reservations(&mut self, ended: &[ReservationId]) {
+        for id in ended.iter().rev() {
+            let mut known = self.reservations.iter();
+            if let Some(at) = known.rposition(|reserved| reserved.id == *id) {
+                self.reservations.remove(at);
+            }
+        }
+    }
+
     /// From where lanes are to be looked at again when the transaction ends.
     pub fn kept_back(&self) -> impl Iterator<Item = (LaneSpec, i64)> {
         let set_aside = self.set_aside.iter();

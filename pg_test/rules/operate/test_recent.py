@@ -34,6 +34,17 @@ END_IN_SAVEPOINTS = """
         END LOOP;
     END $$
 """
+WRITE_IN_SAVEPOINTS = """
+    DO $$
+    BEGIN
+        FOR i IN 1..{} LOOP
+            BEGIN
+                PERFORM turnstile.enqueue('another', '{{}}', queue => 'another');
+            EXCEPTION WHEN division_by_zero THEN
+            END;
+        END LOOP;
+    END $$
+"""
 
 
 @pytest.fixture
@@ -180,6 +191,16 @@ def test_jobs_that_end_in_savepoints(conn, db, tail, savepoints, end):
     assert set(soon) <= set(found)
     assert len(found) == len(soon) + (savepoints if end == "COMMIT" else 0)
     assert tail.seen == history(conn)
+
+
+def test_transactions_with_few_and_with_many_savepoints_are_open(conn, db, tail):
+    """A snapshot says how many savepoints there are, and does not list them where one transaction has more than 64."""
+    for savepoints in (1, 70, 1):
+        open_one = db.connect()
+        open_one.execute("BEGIN")
+        open_one.execute(WRITE_IN_SAVEPOINTS.format(savepoints))
+    soon = ended(conn)
+    assert tail.ids() == [soon]
 
 
 def test_a_savepoint_that_was_open_goes_on_to_end_jobs(conn, db, tail):

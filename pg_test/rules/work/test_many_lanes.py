@@ -57,3 +57,25 @@ def test_claims_that_are_rolled_back(conn):
     conn.execute("ROLLBACK")
     assert _agrees(conn)
     _claim_all(conn)
+
+
+# Notes for each job that starts how much room of its queue open claims hold.
+NOTE_ROOM = """
+    CREATE TABLE public.room (held bigint);
+    CREATE FUNCTION note_room() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO public.room SELECT starting FROM turnstile.queues WHERE name = 'default';
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER note_room BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION note_room();
+"""
+
+
+def test_a_claim_of_many_holds_little_more_room_than_it_takes(conn):
+    """Where it meets lane after lane with one job. To hold all that it wants in each would leave others nothing, and take the square."""
+    enqueue_many(conn, [{"kind": "work", "tenant": f"t{n}"} for n in range(100)])
+    conn.execute(NOTE_ROOM)
+    assert len(claim(conn, ["default"], 500)) == 100
+    held = [room for (room,) in conn.execute("SELECT held FROM public.room").fetchall()]
+    assert held[0] == 500
+    assert max(held[1:]) < 150
