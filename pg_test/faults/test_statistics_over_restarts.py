@@ -1,11 +1,14 @@
 """What restarts do to figures: jobs are counted anew. What has happened before is kept over a clean one, and forgotten
 after a crash, which stats_reset tells."""
 
+from functools import partial
+
 import pytest
 
 from faults.cluster import own_cluster
 from faults.witness import figures_agree
 from support.calls import claim_next, complete, enqueue_times, fail
+from support.crew import together
 from support.database import fresh_database
 
 STATISTICS = "SELECT enqueued, waiting, stats_reset FROM turnstile.stat_queue WHERE name = 'default'"
@@ -70,6 +73,16 @@ def test_a_clean_restart_keeps_what_has_happened(cluster):
         cluster.restart()
         assert everything(idle.connect()) == before_of_idle
         assert db.connect().execute(STATISTICS).fetchone()[0] == 4
+
+
+def test_sessions_that_come_at_once_go_on_with_it(cluster):
+    with fresh_database() as db:
+        work_a_little(db.connect())
+        cluster.restart()
+        sessions = [db.connect() for _ in range(8)]
+        together([partial(enqueue_times, session, 1) for session in sessions])
+        assert db.connect().execute(STATISTICS).fetchone()[0] == 3 + len(sessions)
+        figures_agree(db.connect())
 
 
 def test_what_was_kept_does_not_come_back_after_a_crash(cluster):

@@ -24,7 +24,7 @@ const FORMAT: u32 = 1;
 const SIGNALS: [&str; 2] = ["standby.signal", "recovery.signal"];
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+pub(super) struct Kept {
     format: u32,
     /// The OID of `turnstile.job`.
     job_table: u32,
@@ -153,16 +153,19 @@ fn kept(name: NameView) -> Option<KeptName> {
     })
 }
 
-/// Goes on with what was counted before the restart. The memory has just been given to the database.
-pub(super) fn read(memory: &mut Locked, database: pg_sys::Oid, job_table: pg_sys::Oid) {
-    let file = file_of(database);
-    let found = File::open(&file).ok().and_then(|opened| {
-        let kept: Option<Kept> = serde_json::from_reader(BufReader::new(opened)).ok();
-        kept.filter(|kept| kept.format == FORMAT && kept.job_table == job_table.to_u32())
-    });
+/// What was counted before the restart. Read without a lock: several sessions may come at once.
+pub(super) fn read(database: pg_sys::Oid, job_table: pg_sys::Oid) -> Option<Kept> {
+    let opened = File::open(file_of(database)).ok()?;
+    let kept: Option<Kept> = serde_json::from_reader(BufReader::new(opened)).ok();
+    kept.filter(|kept| kept.format == FORMAT && kept.job_table == job_table.to_u32())
+}
+
+/// Goes on with it. The caller holds the lock of the memory, which it has just given to the database, so it is the only one that
+/// does.
+pub(super) fn go_on(memory: &mut Locked, database: pg_sys::Oid, kept: Option<Kept>) {
     // They are those of memory from now on: what is left behind by a crash must not come back.
-    if fs::remove_file(&file).is_ok()
-        && let Some(kept) = found
+    if fs::remove_file(file_of(database)).is_ok()
+        && let Some(kept) = kept
         && restore(memory, &kept).is_err()
     {
         memory.figures.forget_everything();
