@@ -5,7 +5,7 @@ use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, no_such_job};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::finish::state_of;
-use crate::sync::rebuild::lane_of_row;
+use crate::sync::scan::lane_of_row;
 use pgrx::datum::Array;
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::{GateKind, JobPlace, LaneSpec};

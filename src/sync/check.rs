@@ -14,7 +14,8 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::sync::check_memory::{self, Gate, MemoryState};
 use crate::sync::difference::Difference;
 use crate::sync::gate_settings::{default_settings, settings_of_row};
-use crate::sync::rebuild::{self, when_ready};
+use crate::sync::rebuild::when_ready;
+use crate::sync::scan::{scan_available, scan_running};
 use crate::table;
 use crate::table::figures::visit_figures;
 use pgrx::pg_sys;
@@ -101,11 +102,11 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
 
 fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
     let mut truth = Truth::default();
-    rebuild::scan_available(spi, snapshot, &mut |spec, position, label| {
+    scan_available(spi, snapshot, &mut |spec, position, label| {
         truth.lanes.insert(spec.lane, (*spec, position, label()));
         Ok(())
     })?;
-    rebuild::scan_running(spi, snapshot, &mut |spec, count, label| {
+    scan_running(spi, snapshot, &mut |spec, count, label| {
         for gate in spec.gates() {
             let entry = truth.running.entry(gate).or_insert_with(|| (0, label()));
             entry.0 += count;

@@ -15,5 +15,6 @@ pub mod overflow; // more lanes than fit
 mod parts; // what a transaction has changed, some at a time
 pub mod rate_since; // since when a rate is in force
 pub mod rebuild; // all of memory, from the tables
+pub mod scan; // lanes of the tables, as statements read them
 pub mod setting_triggers; // what changed settings mean to the scheduler
 pub mod transaction_end; // commit and abort

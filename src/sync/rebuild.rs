@@ -6,37 +6,27 @@
 //! 2. Count the jobs of the snapshot, in batches under the lock. Producers and finishers go on; claims wait.
 //! 3. Mark the memory ready.
 
-#![allow(unsafe_code, reason = "takes a lock of the server")]
-
 use crate::job::column;
-use crate::job::gates;
-use crate::job::lane::{lane_of, queue_key};
+use crate::job::lane::queue_key;
 use crate::job::queues::FIRST_DUE;
-use crate::job::row::only_session;
 use crate::job::tables;
 use crate::pg::error::{Result, internal};
+use crate::pg::locks::{Object, Part};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::shmem::{self, Locked, Phase};
 use crate::sync::leases;
+use crate::sync::scan::{BATCH, scan_available, scan_running};
 use crate::table::visit_jobs;
 use crate::transaction::pending::{self, Work};
-use pgrx::datum::Array;
 use pgrx::pg_sys;
 use turnstile_scheduler::{LaneSpec, LeaseView, READ_AHEAD, RunId, Step};
 
-static AVAILABLE: Statement = statement!("rebuild_available", []).that_reads_all();
-static RUNNING: Statement = statement!("rebuild_running", []).that_reads_all();
-static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []).that_reads_all();
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static NEXT_RECURRING: Statement = statement!("recurring_next", []);
 
-/// The column behind those that name a lane: a position or a count.
-pub const NUMBER: i32 = 3;
-/// Rows that are fetched at once.
-const BATCH: i64 = 10_000;
 /// Lanes that are known to have come while the jobs are read.
 const LANES_REMEMBERED: usize = 4_096;
 /// Lanes or queues that are applied while the lock is held once.
@@ -58,7 +48,8 @@ pub fn when_ready<R>(
             return Ok(result);
         }
         tables::lock(job_table)?;
-        let _turn = Turn::wait_for(job_table)?;
+        // One session rebuilds, and the others wait for it: with a lock, as that can be cancelled.
+        let _turn = Object::part(job_table, Part::Rebuild).hold();
         if shmem::with(job_table, |memory| Ok(memory.state.phase))? != Phase::Ready {
             rebuild(spi, job_table)?;
         }
@@ -70,7 +61,7 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     // Where this transaction has rewritten the jobs, all of them are its own.
     let sees_own = tables::distrust_own_jobs(job_table);
     let (snapshot, generation) = shmem::with(job_table, |memory| begin(memory, sees_own))?;
-    expect_paused_sessions(spi, job_table, &snapshot)?;
+    look_for_paused_sessions(spi, job_table, &snapshot)?;
     let mut count = Batch::new(job_table, |memory, spec: &LaneSpec, number| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         memory.scheduler.hold(spec, number)
@@ -200,7 +191,7 @@ impl Recent {
 }
 
 /// Where no session is paused, new sessions need not look for their pause.
-fn expect_paused_sessions(spi: &Spi, job_table: pg_sys::Oid, snapshot: &Snapshot) -> Result<()> {
+fn look_for_paused_sessions(spi: &Spi, job_table: pg_sys::Oid, snapshot: &Snapshot) -> Result<()> {
     let first = spi.first_row(&PAUSED_SESSION, &[], snapshot, |_| ())?;
     shmem::with(job_table, |memory| {
         if first.is_none() {
@@ -246,36 +237,6 @@ fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     memory.state.generation += 1;
     memory.state.phase = Phase::Rebuilding;
     Ok((snapshot, memory.state.generation))
-}
-
-/// A lane with a number, and its names for reports.
-type Visit<'v> = dyn FnMut(&LaneSpec, i64, &dyn Fn() -> String) -> Result<()> + 'v;
-
-/// Visits each lane with available jobs and the least of their positions.
-pub fn scan_available(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
-    scan(spi, snapshot, &AVAILABLE, lane_of_row, visit)
-}
-
-/// Visits what runs, as lanes with a count; a held session counts as a lane with only its session.
-pub fn scan_running(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
-    scan(spi, snapshot, &RUNNING, lane_of_row, visit)?;
-    scan(spi, snapshot, &HELD_SESSIONS, session_of_row, visit)
-}
-
-fn scan(
-    spi: &Spi,
-    snapshot: &Snapshot,
-    statement: &Statement,
-    spec_of: impl Fn(&Rows, usize) -> LaneSpec,
-    visit: &mut Visit,
-) -> Result<()> {
-    spi.scan(statement, &[], snapshot, BATCH, |rows| {
-        for row in 0..rows.len() {
-            let number = rows.required(row, NUMBER)?;
-            visit(&spec_of(rows, row), number, &|| label_of_row(rows, row))?;
-        }
-        Ok(())
-    })
 }
 
 /// Lanes or queues that are applied to the memory together, so that the lock is held neither often nor long.
@@ -336,56 +297,4 @@ pub fn force(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         Ok(())
     })?;
     when_ready(spi, job_table, |_| Ok(()))
-}
-
-/// The lane that the first two columns name: names in the order of the kinds of gates, of which the last may be
-/// missing, and a priority.
-pub fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
-    let names: Option<Array<&str>> = rows.value(row, 1);
-    let mut names = names.iter().flat_map(Array::iter);
-    lane_of(rows.value(row, 2).unwrap_or(0), |_| names.next().flatten())
-}
-
-/// The names for reports.
-fn label_of_row(rows: &Rows, row: usize) -> String {
-    let names: Option<Array<&str>> = rows.value(row, 1);
-    let columns = gates::all().map(|gate| gate.column.1);
-    let names = columns.zip(names.iter().flat_map(Array::iter));
-    let given = names.filter_map(|(column, name)| Some(format!("{column} {:?}", name?)));
-    given.collect::<Vec<_>>().join(", ")
-}
-
-fn session_of_row(rows: &Rows, row: usize) -> LaneSpec {
-    only_session(lane_of_row(rows, row).session)
-}
-
-/// One backend rebuilds, the others wait for it: a lock that can be cancelled.
-struct Turn(pg_sys::LOCKTAG);
-
-impl Turn {
-    fn wait_for(job_table: pg_sys::Oid) -> Result<Self> {
-        // SAFETY: the tag is that of an object of this database, as LockDatabaseObject would set it,
-        // with a sub-id that no attribute of the table has.
-        unsafe {
-            let tag = pg_sys::LOCKTAG {
-                locktag_field1: pg_sys::MyDatabaseId.into(),
-                locktag_field2: pg_sys::RelationRelationId.into(),
-                locktag_field3: job_table.into(),
-                locktag_field4: u16::MAX,
-                locktag_type: pg_sys::LockTagType::LOCKTAG_OBJECT as u8,
-                locktag_lockmethodid: pg_sys::DEFAULT_LOCKMETHOD as u8,
-            };
-            pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, false);
-            Ok(Self(tag))
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: acquired in `wait_for`; after an error the abort releases it.
-            unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, false) };
-        }
-    }
 }

@@ -11,7 +11,7 @@ use super::backlog::is_replayed;
 use crate::job::column;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, bad_value, no_such_job, too_long};
-use crate::pg::locks;
+use crate::pg::locks::{Object, Part};
 use crate::pg::rights::Owner;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
@@ -29,8 +29,6 @@ static FIND: Statement = statement!("find_run", [INT8OID]);
 
 /// Jobs that may wait for each other.
 const MOST_LEVELS: usize = 100;
-/// The lock of the jobs under which parents change.
-const MOVES: u16 = u16::MAX - 2;
 
 /// The parent of a job that is about to be added, which cannot end before this transaction.
 pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
@@ -160,7 +158,7 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
 /// one there.
 pub fn await_moves(job_table: Oid) {
     if !armed(Seeded::MoveAtTheSameTime) {
-        locks::lock_part(job_table, MOVES);
+        Object::part(job_table, Part::Moves).lock();
     }
     // The jobs above those that it knows may be others now.
     pending::forget_parents();

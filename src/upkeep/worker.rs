@@ -12,6 +12,7 @@
 
 use crate::pg::catalog;
 use crate::pg::error::Result;
+use crate::pg::locks::{Object, Part};
 use crate::pg::rights::Owner;
 use crate::pg::served::must_know_catalog;
 use crate::pg::server::{self, SECOND};
@@ -31,8 +32,6 @@ const REST: i64 = 9;
 const LONGEST_REST: i64 = SECOND;
 /// It works so long without a rest on jobs that wait for others: people look on while an order of theirs is carried out.
 const SPURT: i64 = 2 * SECOND;
-/// Stands for a worker in the tag of a lock.
-const WORKER: u16 = u16::MAX - 1;
 
 /// What a database or the superuser may have set otherwise. Where a lock is held for long, the worker gives up.
 const SETTINGS: [(&CStr, &CStr); 6] = [
@@ -193,27 +192,6 @@ fn end() {
 
 /// Whether the database is not being dropped, and no other worker works on these jobs.
 fn may_work(job_table: pg_sys::Oid) -> bool {
-    // SAFETY: constants of the process.
-    let database = unsafe { pg_sys::MyDatabaseId };
-    let of_database = (pg_sys::InvalidOid, pg_sys::DatabaseRelationId, database, 0);
-    let of_jobs = (database, pg_sys::RelationRelationId, job_table, WORKER);
-    try_lock(of_database, pg_sys::RowExclusiveLock) && try_lock(of_jobs, pg_sys::ExclusiveLock)
-}
-
-/// Locks an object until the transaction ends, unless another process has locked it.
-fn try_lock(
-    (database, class, object, part): (pg_sys::Oid, pg_sys::Oid, pg_sys::Oid, u16),
-    mode: u32,
-) -> bool {
-    let tag = pg_sys::LOCKTAG {
-        locktag_field1: database.into(),
-        locktag_field2: class.into(),
-        locktag_field3: object.into(),
-        locktag_field4: part,
-        locktag_type: pg_sys::LockTagType::LOCKTAG_OBJECT as u8,
-        locktag_lockmethodid: pg_sys::DEFAULT_LOCKMETHOD as u8,
-    };
-    // SAFETY: any tag can be locked.
-    let got = unsafe { pg_sys::LockAcquire(&tag, mode.cast_signed(), false, true) };
-    got != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
+    Object::database().try_lock(pg_sys::RowExclusiveLock)
+        && Object::part(job_table, Part::Worker).try_lock(pg_sys::ExclusiveLock)
 }

@@ -12,7 +12,7 @@ use crate::pg::error::{Result, cancelled_by_trigger, key_not_written, never_chan
 use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::Numbers;
-use crate::sync::rebuild::{NUMBER, lane_of_row};
+use crate::sync::scan::{NUMBER, lane_of_row};
 use crate::transaction::pending;
 use crate::{permission, table};
 use pgrx::pg_sys;
