@@ -45,24 +45,20 @@ impl Drop for Around {
 /// change of user and that of settings.
 pub fn as_owner<R>(function: Oid, work: impl FnOnce() -> Result<R>) -> Result<R> {
     let owner = owner_of_function(function)?;
-    let (caller, context) = user_and_context();
     let frame = Frame {
-        caller,
+        caller: current_user(),
         owner,
         level: None,
     };
     let _around = Around(FRAME.replace(Some(frame)));
-    set_user(
-        owner,
-        context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
-    );
-    let result = work()?;
-    if let Some(level) = FRAME.get().and_then(|frame| frame.level) {
-        // SAFETY: the level was opened by `pin` for this frame.
-        unsafe { pg_sys::AtEOXact_GUC(true, level) };
-    }
-    set_user(caller, context);
-    Ok(result)
+    as_role(owner, || {
+        let result = work()?;
+        if let Some(level) = FRAME.get().and_then(|frame| frame.level) {
+            // SAFETY: the level was opened by `pin` for this frame.
+            unsafe { pg_sys::AtEOXact_GUC(true, level) };
+        }
+        Ok(result)
+    })
 }
 
 /// Runs `work` with the rights of another role, as a call that it makes itself. An error undoes the change of user, as above.
@@ -198,7 +194,7 @@ fn is_pinned() -> bool {
     }
 }
 
-/// The level of settings to close afterwards.
+/// Runs `work` with the search path pinned.
 pub fn with_pinned_path<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     let level = pin_search_path();
     let result = work()?;
@@ -207,6 +203,7 @@ pub fn with_pinned_path<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     Ok(result)
 }
 
+/// The level of settings to close afterwards.
 fn pin_search_path() -> i32 {
     // SAFETY: as fmgr_security_definer does it.
     unsafe {
@@ -237,28 +234,17 @@ impl Owner {
         work: impl FnOnce() -> Result<R>,
         end: impl FnOnce(),
     ) -> Result<R> {
-        let (user, context) = user_and_context();
-        set_user(
-            self.0,
-            context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
-        );
-        // The end of the transaction closes the level.
-        pin_search_path();
-        let result = work()?;
-        end();
-        set_user(user, context);
-        Ok(result)
+        as_role(self.0, || {
+            // The end of the transaction closes the level.
+            pin_search_path();
+            let result = work()?;
+            end();
+            Ok(result)
+        })
     }
 
     /// Runs `work` as the owner with the search path pinned. An error aborts the transaction, which undoes both.
     pub fn run<R>(self, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        let (user, context) = user_and_context();
-        set_user(
-            self.0,
-            context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
-        );
-        let result = with_pinned_path(work)?;
-        set_user(user, context);
-        Ok(result)
+        as_role(self.0, || with_pinned_path(work))
     }
 }
