@@ -10,6 +10,7 @@ pub mod filter;
 pub mod memory;
 pub mod recent;
 pub mod recent_failures;
+pub mod reprioritize;
 pub mod reroute;
 pub mod retry;
 pub mod running;
@@ -124,7 +125,7 @@ sql_verb!(
 sql_verb!(
     turnstile_reprioritize,
     pg_finfo_turnstile_reprioritize,
-    retry::reprioritize
+    reprioritize::reprioritize
 );
 sql_function!(
     turnstile_check_permission,

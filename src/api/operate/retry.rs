@@ -1,10 +1,10 @@
-//! `retry` brings jobs back; `reprioritize` has them run sooner or later than others.
+//! `retry` and `retry_many` bring jobs back.
 
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Choice, Filter, choice};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
 use crate::permission;
-use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
+use crate::pg::call::{Call, count, datum, must_be_writable};
 use crate::pg::catalog;
 use crate::pg::error::{Failure, Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;
@@ -13,8 +13,6 @@ use crate::runs::finish::{state_of, wrong_state};
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::PgSqlErrorCode;
-
-arguments!(reprioritize: JOB_ID, PRIORITY);
 
 static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
 static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8ARRAYOID]);
@@ -27,7 +25,6 @@ static MAKE_FINISHED: Statement = statement!("retry_finished", []);
 static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
 static FIND_JOBS: Choice = choice!("find_jobs", "live");
 static FIND_FINISHED: Choice = choice!("find_finished", "finished", "retriable");
-static REPRIORITIZE: Statement = statement!("reprioritize", [INT8OID, INT4OID]);
 
 const USUAL: [&str; 3] = ["retryable", "cancelled", "discarded"];
 const OTHERS: [&str; 2] = ["scheduled", "completed"];
@@ -191,29 +188,5 @@ fn retry_finished(spi: &Spi, filter: &mut Filter, already: usize) -> Result<usiz
             return Ok(retried);
         };
         filter.begin_at(next);
-    }
-}
-
-pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
-    must_be_writable()?;
-    let job_id = job(call)?;
-    let priority = required(call.int4(reprioritize::PRIORITY), "priority")?;
-    with_spi(|spi| permission::manage(spi, job_id, || reprioritize_job(spi, job_id, priority)))
-}
-
-fn reprioritize_job(spi: &Spi, job_id: i64, priority: i32) -> Result<Option<Datum>> {
-    let changed = spi.run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?;
-    match changed.value(0, 1) {
-        Some(true) => return Ok(datum(true)),
-        Some(false) => return Err(cancelled_by_trigger("update")),
-        None => {}
-    }
-    match state_of(spi, job_id)?.as_deref() {
-        None => Err(no_such_job(job_id)),
-        Some(state @ ("completed" | "cancelled" | "discarded")) => {
-            let hint = "A finished job waits for nothing.";
-            Err(wrong_state(job_id, state, hint))
-        }
-        Some(_) => Ok(datum(false)),
     }
 }
