@@ -23,7 +23,7 @@ use crate::waiting::channels;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.

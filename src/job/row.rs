@@ -7,7 +7,7 @@ use crate::job::{column, gates};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
 use turnstile_scheduler::figures::State;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{GateKind, LaneSpec, LeaseView, RunId};
 
 const LONGEST_NAME: usize = 255;

@@ -12,7 +12,7 @@ use pgrx::pg_sys;
 use std::collections::HashMap;
 use turnstile_scheduler::{GateKind, GateState};
 
-const MINUTE: f64 = 60.0 * server::SECOND as f64;
+const MINUTE: f64 = turnstile_scheduler::times::MINUTE as f64;
 
 pub struct Estimate {
     pub ahead: i64,

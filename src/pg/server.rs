@@ -12,14 +12,13 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::ffi::CString;
 
-/// Microseconds.
-pub const SECOND: i64 = 1_000_000;
+pub use turnstile_scheduler::times::SECOND;
 
 /// A hundred years, in microseconds: added to the clock, more would leave the range of timestamps.
 pub const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
 
-/// Before all times.
-pub const NEVER: i64 = i64::MIN;
+/// `-infinity`.
+pub const BEFORE_ALL_TIMES: i64 = i64::MIN;
 
 /// The microseconds of a timestamp.
 pub fn time_of(timestamp: Option<Datum>) -> Option<i64> {

@@ -11,7 +11,7 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::PgSqlErrorCode;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 static DUE: Statement = statement!("recurring_due", [TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID]);
 static NEXT: Statement = statement!("recurring_next", []);
@@ -137,7 +137,7 @@ pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
     }
     let version = shmem::with_existing(job_table, |memory| Ok(memory.state.recurring.look()))?;
     let now = server::now();
-    let mut after = (server::NEVER, String::new());
+    let mut after = (server::BEFORE_ALL_TIMES, String::new());
     fired.has_more = true;
     for _ in 0..most {
         let (time, name) = &after;

@@ -10,7 +10,7 @@ use crate::runs::lane_rows::LaneRows;
 use crate::shmem::QueueSettings;
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{LeaseView, Picked, RunId};
 
 /// The positions that a look ahead usually returns.

@@ -11,7 +11,7 @@ use pgrx::pg_sys;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use turnstile_scheduler::Step;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 /// What listeners of a database must be told.
 pub struct Owed {

@@ -7,7 +7,7 @@ use super::state::Phase;
 use crate::pg::error::Result;
 use crate::pg::server::{self, SECOND};
 use turnstile_scheduler::Step;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 /// The same of jobs that wait for others: people look on while an order of theirs is carried out, and any claim would do it.
 const GRACE_OF_FOLLOW_UPS: i64 = SECOND / 10;

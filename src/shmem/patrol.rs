@@ -1,7 +1,7 @@
 //! When a background worker is to be started, because no claim does what is due.
 
 use crate::pg::server::{self, SECOND};
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 /// How long what is due waits for a claim.
 pub(super) const GRACE: i64 = SECOND;

@@ -1,7 +1,7 @@
 //! When recurring jobs are to be looked at. It is a hint: the table tells which of them are due.
 
 use crate::pg::server::{self, SECOND};
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 /// If a look does not come to its end, another follows so long after.
 const RETRY: i64 = 10 * SECOND;

@@ -7,7 +7,7 @@
 //! find something else: what an abort gives back is told at once, and makes the lane visible.
 
 use crate::pg::seeded::{Seeded, armed};
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{LaneSpec, MANY_HELD};
 
 /// Any more lanes stay visible.

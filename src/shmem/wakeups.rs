@@ -4,7 +4,7 @@ use super::locked::Locked;
 use super::set_aside::Passed;
 use super::state::Phase;
 use crate::pg::server;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{LaneSpec, Step};
 
 impl Locked<'_> {

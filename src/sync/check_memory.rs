@@ -10,7 +10,7 @@ use crate::sync::rebuild::when_ready;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use turnstile_scheduler::figures::Numbers;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{
     Fault, GateKind, GateSettings, GateView, OutsideView, Replica, Scheduler, Step,
 };

@@ -9,7 +9,7 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::SEARCHED_AGAIN;
 use crate::sync::difference::Difference;
 use std::collections::HashMap;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{DueView, LeaseView, RunId, Scheduler, Step};
 
 static DUE: Statement = statement!("check_due", [INT8OID]).that_reads_all();

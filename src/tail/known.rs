@@ -30,7 +30,11 @@ impl Known {
         Self {
             end: 0,
             open: Vec::new(),
-            since: Since::first(server::NEVER, Vec::new(), server::NEVER),
+            since: Since::first(
+                server::BEFORE_ALL_TIMES,
+                Vec::new(),
+                server::BEFORE_ALL_TIMES,
+            ),
         }
     }
 
@@ -90,5 +94,5 @@ impl Known {
 fn oldest_transaction(spi: &Spi) -> Result<i64> {
     server::forget_list_of_backends();
     let rows = spi.run(&OLDEST, &[])?;
-    Ok(rows.value(0, 1).unwrap_or(server::NEVER))
+    Ok(rows.value(0, 1).unwrap_or(server::BEFORE_ALL_TIMES))
 }

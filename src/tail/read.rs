@@ -5,7 +5,7 @@ use super::known::Known;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::log_position::LogPosition;
-use crate::pg::server::{self, NEVER, SECOND};
+use crate::pg::server::{self, BEFORE_ALL_TIMES, SECOND};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::pg::{catalog, snapshot};
@@ -93,7 +93,7 @@ impl<V: FnMut(&Rows, usize, String)> Reader<'_, V> {
                 }
                 Ok(())
             }
-            Start::Oldest => self.go_on(&between(&nothing, &now), NEVER, i64::MIN),
+            Start::Oldest => self.go_on(&between(&nothing, &now), BEFORE_ALL_TIMES, i64::MIN),
             Start::Latest => {
                 let wanted = self.left.min(LATEST_JOBS);
                 match latest(self.spi, &snapshot, &now, wanted)? {
@@ -115,7 +115,7 @@ impl<V: FnMut(&Rows, usize, String)> Reader<'_, V> {
         let mut span = SLACK + SECOND;
         while self.left > 0 {
             let end = finished_at.saturating_add(span);
-            let is_last = finished_at == NEVER || end >= now;
+            let is_last = finished_at == BEFORE_ALL_TIMES || end >= now;
             let end = if is_last { FOREVER } else { end };
             self.go_on_until(reading, &prefix, (finished_at, id), end)?;
             if is_last {
@@ -163,7 +163,7 @@ impl<V: FnMut(&Rows, usize, String)> Reader<'_, V> {
 /// From when on a reading must look at rows. All of them, if the clock was set back meanwhile.
 fn begin(known: &Known) -> i64 {
     match known.since.is_ahead_of(server::now()) {
-        true => NEVER,
+        true => BEFORE_ALL_TIMES,
         false => known.since.from.saturating_sub(SLACK),
     }
 }
@@ -181,7 +181,7 @@ fn latest(
     let mut span = SECOND;
     loop {
         let from = match span > now {
-            true => NEVER,
+            true => BEFORE_ALL_TIMES,
             false => now - span,
         };
         let arguments = [
@@ -199,7 +199,7 @@ fn latest(
             }
             Ok(())
         })?;
-        if found >= wanted || from == NEVER {
+        if found >= wanted || from == BEFORE_ALL_TIMES {
             return Ok(first);
         }
         span = span.saturating_mul(2);

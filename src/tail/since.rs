@@ -1,6 +1,6 @@
 //! From which time on rows have to be looked at: a time before which nobody can add a row that is not known yet.
 
-use crate::pg::server::{NEVER, SECOND};
+use crate::pg::server::{BEFORE_ALL_TIMES, SECOND};
 
 /// A clock that is set back by less is no reason to read all of the history.
 const TOLERANCE: i64 = SECOND;
@@ -31,7 +31,7 @@ impl Since {
     /// The same at a later moment, with the transactions that may be adding rows then.
     pub fn at(&self, now: i64, writers: Vec<u64>) -> Self {
         if self.is_ahead_of(now) {
-            return Self::first(now, writers, NEVER);
+            return Self::first(now, writers, BEFORE_ALL_TIMES);
         }
         let of_old = |writer: &u64| self.writers.contains(writer);
         if writers.is_empty() {

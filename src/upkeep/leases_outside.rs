@@ -12,7 +12,7 @@ use crate::sync::rebuild::when_ready;
 use crate::transaction::pending;
 use crate::upkeep::rescue;
 use pgrx::pg_sys;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{LeaseView, RunId};
 
 /// Leases that are noted while the lock is held once.

@@ -12,7 +12,7 @@ use crate::transaction::pending;
 use pgrx::pg_sys;
 use std::collections::HashMap;
 use turnstile_scheduler::RunId;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 static EXPIRED: Statement =
     statement!("find_expired", [INT8ARRAYOID, INT4ARRAYOID, TIMESTAMPTZOID]);

@@ -23,7 +23,7 @@ use pgrx::pg_sys;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 const NAME: &CStr = c"turnstile notifier";
 const FUNCTION: &CStr = c"turnstile_notifier_main";

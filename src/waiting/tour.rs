@@ -13,7 +13,7 @@ use crate::shmem;
 use crate::waiting::patrol;
 use pgrx::pg_sys::{self, FormData_pg_database, Oid};
 use std::collections::{HashMap, HashSet};
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 /// How often the list of databases is read.
 const PAUSE: i64 = 60 * SECOND;

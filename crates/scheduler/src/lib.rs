@@ -28,7 +28,7 @@
 //!
 //! | folder    | what it is for |
 //! |-----------|----------------|
-//! | `testing` | faults and panics that tests ask for |
+//! | `testing` | faults and panics that tests ask for; `probes`, which no folder uses |
 //! | `memory`  | what is stored, and access to it slot by slot |
 //! | `order`   | which lane comes first: ranks, fair shares of tenants, aging |
 //! | `tree`    | the tree of places, and the heap in each of its nodes |
@@ -88,6 +88,7 @@ mod lanes;
 mod memory;
 mod order;
 pub mod testing;
+pub mod times;
 mod tree;
 pub mod waiting;
 pub mod workers;

@@ -9,11 +9,12 @@
 
 mod world;
 
-use turnstile_scheduler::{Capacity, GateKind, GateSettings, JobPlace, LaneSpec, Limit, Scheduler};
+use turnstile_scheduler::testing::probes::{Probes, capacity_for};
+use turnstile_scheduler::times::SECOND;
+use turnstile_scheduler::{GateKind, GateSettings, JobPlace, LaneSpec, Limit, Scheduler};
 use world::arena::Arena;
 
 const QUEUE: u64 = 1;
-const SECOND: i64 = 1_000_000;
 const OLD: i64 = 10;
 const NEW: i64 = 20;
 
@@ -46,7 +47,7 @@ fn let_jobs_age(scheduler: &mut Scheduler) {
 
 #[test]
 fn a_job_of_a_queue_without_lanes_has_the_level_that_it_had() {
-    let mut arena = Arena::new(Capacity::for_lanes(16));
+    let mut arena = Arena::new(capacity_for(16));
     let mut scheduler = arena.scheduler();
     let (old, new) = (lane(1), lane(0));
     scheduler.lower(&old, OLD).unwrap();

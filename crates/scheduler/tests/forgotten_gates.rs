@@ -9,6 +9,7 @@
 
 mod world;
 
+use turnstile_scheduler::testing::probes::{Probes, capacity_for};
 use turnstile_scheduler::{Capacity, GateKind, LaneSpec, Limit, Scheduler};
 use world::arena::Arena;
 
@@ -58,7 +59,7 @@ fn use_all_gates(scheduler: &mut Scheduler) {
 fn a_lane_whose_gate_is_forgotten_while_it_is_offered_is_not_lost() {
     let mut arena = Arena::new(Capacity {
         gates: 1 + GateKind::ALL.len(),
-        ..Capacity::for_lanes(16)
+        ..capacity_for(16)
     });
     let mut scheduler = arena.scheduler();
     scheduler.lower(&held_up(), 10).unwrap();

@@ -10,9 +10,10 @@
 mod world;
 
 use turnstile_scheduler::testing::injection::looks;
+use turnstile_scheduler::testing::probes::capacity_for;
 use turnstile_scheduler::{
-    Capacity, EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId,
-    Scheduler, UnknownGate,
+    EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId, Scheduler,
+    UnknownGate,
 };
 use world::arena::Arena;
 
@@ -102,7 +103,7 @@ fn change_settings(scheduler: &mut Scheduler) {
 
 /// The most slots that each kind of step looks at.
 fn most_looks(queues: u64) -> [u64; 6] {
-    let mut arena = Arena::new(Capacity::for_lanes(queues as usize + 2));
+    let mut arena = Arena::new(capacity_for(queues as usize + 2));
     let mut scheduler = arena.scheduler();
     fill(&mut scheduler, queues);
     let mut most = [0; 6];

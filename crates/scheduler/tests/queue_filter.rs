@@ -13,9 +13,9 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::rc::Rc;
+use turnstile_scheduler::testing::probes::capacity_for;
 use turnstile_scheduler::{
-    Capacity, EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId,
-    Scheduler,
+    EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId, Scheduler,
 };
 use world::arena::Arena;
 
@@ -115,7 +115,7 @@ fn queues_outside_the_filter_change_nothing() {
             .filter(|(spec, _)| meant.contains(&spec.queue))
             .copied()
             .collect();
-        let mut arenas = [(); 2].map(|()| Arena::new(Capacity::for_lanes(LANES as usize)));
+        let mut arenas = [(); 2].map(|()| Arena::new(capacity_for(LANES as usize)));
         let [whole, part] = &mut arenas;
         let (mut whole, mut part) = (whole.scheduler(), part.scheduler());
         fill(&mut whole, &all);

@@ -9,8 +9,9 @@
 
 mod world;
 
+use turnstile_scheduler::testing::probes::capacity_for;
 use turnstile_scheduler::{
-    Capacity, GateKind, GateSettings, LONG_AGO, LaneSpec, Limit, Outcome, Pick, Rate, Scheduler,
+    GateKind, GateSettings, LONG_AGO, LaneSpec, Limit, Outcome, Pick, Rate, Scheduler,
 };
 use world::arena::Arena;
 
@@ -88,7 +89,7 @@ fn start_all(scheduler: &mut Scheduler, now: i64) -> usize {
 
 /// A memory that knows the queue and is there from time 100 on.
 fn arena() -> Arena {
-    let mut arena = Arena::new(Capacity::for_lanes(16));
+    let mut arena = Arena::new(capacity_for(16));
     let mut scheduler = arena.scheduler();
     scheduler.advance(100).unwrap();
     scheduler.lower(&queue(), 1).unwrap();

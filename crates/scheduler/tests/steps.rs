@@ -11,7 +11,8 @@
 mod world;
 
 use turnstile_scheduler::testing::injection::{arm, touches_left};
-use turnstile_scheduler::{Capacity, GateKind, LaneSpec, Limit, Pick, Scheduler};
+use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::{GateKind, LaneSpec, Limit, Pick, Scheduler};
 use world::arena::Arena;
 
 const QUEUE: u64 = 1;
@@ -70,7 +71,7 @@ fn fill(scheduler: &mut Scheduler, lanes: u64, batch: u64) {
 
 /// The most slots that a step changes while now their home, a tenant or a batch, has no room, now the key.
 fn most_touches(lanes: u64, home: &LaneSpec) -> u32 {
-    let mut arena = Arena::new(Capacity::for_lanes(lanes as usize));
+    let mut arena = Arena::new(capacity_for(lanes as usize));
     let mut scheduler = arena.scheduler();
     fill(&mut scheduler, lanes, home.batch);
     scheduler.hold(home, 1).unwrap();
@@ -122,7 +123,7 @@ const FEW: u64 = 6;
 
 /// The most slots that a step for a small queue changes beside a full memory and so many lanes of another queue.
 fn most_touches_beside(lanes: u64) -> u32 {
-    let mut arena = Arena::new(Capacity::for_lanes(128));
+    let mut arena = Arena::new(capacity_for(128));
     let mut scheduler = arena.scheduler();
     for number in 1..=lanes {
         let spec = LaneSpec {

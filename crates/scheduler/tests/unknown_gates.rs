@@ -9,7 +9,8 @@
 
 mod world;
 
-use turnstile_scheduler::{Capacity, GateKind, LaneSpec, Limit, Scheduler, UnknownGate};
+use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::{GateKind, LaneSpec, Limit, Scheduler, UnknownGate};
 use world::arena::Arena;
 
 const QUEUE: u64 = 1;
@@ -40,7 +41,7 @@ fn keys_behind(scheduler: &Scheduler, key: u64, looks: u32, most: usize) -> Vec<
 
 #[test]
 fn they_are_those_of_the_kind_that_follow() {
-    let mut arena = Arena::new(Capacity::for_lanes(100));
+    let mut arena = Arena::new(capacity_for(100));
     let mut scheduler = arena.scheduler();
     fill(&mut scheduler);
     let next: Vec<u64> = (FIRST_TENANT + 4..FIRST_TENANT + 7).collect();
@@ -50,7 +51,7 @@ fn they_are_those_of_the_kind_that_follow() {
 
 #[test]
 fn behind_the_last_come_the_first() {
-    let mut arena = Arena::new(Capacity::for_lanes(100));
+    let mut arena = Arena::new(capacity_for(100));
     let mut scheduler = arena.scheduler();
     fill(&mut scheduler);
     let all_others: Vec<u64> = (FIRST_TENANT..FIRST_TENANT + TENANTS - 1).collect();
@@ -60,7 +61,7 @@ fn behind_the_last_come_the_first() {
 
 #[test]
 fn a_gate_that_is_known_or_gone_is_none_of_them() {
-    let mut arena = Arena::new(Capacity::for_lanes(100));
+    let mut arena = Arena::new(capacity_for(100));
     let mut scheduler = arena.scheduler();
     fill(&mut scheduler);
     let known = FIRST_TENANT + 4;

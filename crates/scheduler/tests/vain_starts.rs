@@ -9,9 +9,9 @@
 
 mod world;
 
+use turnstile_scheduler::testing::probes::{Probes, capacity_for};
 use turnstile_scheduler::{
-    Capacity, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, Picked, ReservationId,
-    Scheduler,
+    GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, Picked, ReservationId, Scheduler,
 };
 use world::arena::Arena;
 use world::fairness::cost;
@@ -58,7 +58,7 @@ fn pick(scheduler: &mut Scheduler) -> (Picked, [ReservationId; STARTS]) {
 
 #[test]
 fn the_clock_stops_where_the_starts_of_the_tenant_end() {
-    let mut arena = Arena::new(Capacity::for_lanes(16));
+    let mut arena = Arena::new(capacity_for(16));
     let mut scheduler = arena.scheduler();
     scheduler.lower(&lane(), 1).unwrap();
     read_settings(&mut scheduler);

@@ -11,7 +11,7 @@ use crate::pg::server;
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::recurring::{self, Times};
 use pgrx::pg_sys::Datum;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 
 static SET: Statement = statement!(
     "set_recurring",

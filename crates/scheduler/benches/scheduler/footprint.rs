@@ -1,7 +1,8 @@
 //! How much memory lanes and gates take, from the sizes of the arrays and from how many of their slots a load uses.
 
+use turnstile_scheduler::testing::probes::capacity_for;
 use turnstile_scheduler::{
-    Array, Capacity, DueQueue, Entry, Gate, Lane, Lease, Meter, Node, Reservation, Share,
+    Array, DueQueue, Entry, Gate, Lane, Lease, Meter, Node, Reservation, Share,
 };
 
 const LANES: usize = 1_000_000;
@@ -48,14 +49,14 @@ fn meter() -> usize {
 
 /// The share of a lane in the indexes.
 fn index() -> usize {
-    let capacity = Capacity::for_lanes(LANES);
+    let capacity = capacity_for(LANES);
     let of_lanes = [Array::Lanes, Array::Nodes, Array::Gates];
     let buckets: usize = of_lanes.map(|array| capacity.buckets(array)).iter().sum();
     (buckets * LINK).div_ceil(LANES)
 }
 
 fn reserved(lanes: usize) -> usize {
-    let capacity = Capacity::for_lanes(lanes);
+    let capacity = capacity_for(lanes);
     let buckets: usize = Array::ALL.map(|array| capacity.buckets(array)).iter().sum();
     capacity.lanes * lane()
         + capacity.nodes * node()

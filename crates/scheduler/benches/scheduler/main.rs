@@ -17,7 +17,7 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode};
 use load::{Load, Part};
 use shape::SHAPES;
 use std::time::Duration;
-use turnstile_scheduler::Capacity;
+use turnstile_scheduler::testing::probes::capacity_for;
 
 /// What the tests' arena names its faults with.
 type Checked<T = ()> = Result<T, String>;
@@ -28,7 +28,7 @@ const REBUILT: usize = 1_000_000;
 fn steps(criterion: &mut Criterion) {
     for shape in SHAPES {
         for lanes in SIZES {
-            let mut arena = Arena::new(Capacity::for_lanes(lanes));
+            let mut arena = Arena::new(capacity_for(lanes));
             let mut load = Load::new(&mut arena, shape, lanes);
             for part in Part::ALL {
                 let mut group = group(criterion, part.name());
@@ -42,7 +42,7 @@ fn steps(criterion: &mut Criterion) {
 
 fn rebuilds(criterion: &mut Criterion) {
     for shape in SHAPES.into_iter().filter(|shape| shape.goes_on) {
-        let mut arena = Arena::new(Capacity::for_lanes(REBUILT));
+        let mut arena = Arena::new(capacity_for(REBUILT));
         let mut scheduler = arena.scheduler();
         let lanes = shape.lanes(REBUILT);
         let mut group = group(criterion, "rebuild, all lanes");

@@ -8,6 +8,7 @@ use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::order::rank::Rank;
 use crate::testing::faults::{Seeded, armed};
+use crate::times::MINUTE;
 
 /// What a gate lets through at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +118,6 @@ impl Scheduler<'_> {
 
     /// Whether a queue was claimed from in the last minute, as far as is known.
     pub fn is_claimed_lately(&self, queue: u64) -> Step<bool> {
-        const MINUTE: i64 = 60_000_000;
         let now = self.header.clock.now;
         if self.header.clock.claimed_at > now.saturating_sub(MINUTE) {
             return Ok(true);

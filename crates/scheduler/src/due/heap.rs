@@ -2,12 +2,12 @@
 //!
 //! Most leases end after all that were noted before. Such a one is linked below the last, in constant time.
 
-use crate::memory::due::NEVER;
 use crate::memory::lease::Lease;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::slab::Slab;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
+use crate::times::NEVER;
 use crate::tree::leftist::{Leftist, Links, Member, member};
 
 member!(Lease);

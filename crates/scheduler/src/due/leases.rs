@@ -11,11 +11,12 @@
 //! back if the search fails. When it has read the row, it says what it has found ([`Scheduler::settle_lease`]). That does not count if
 //! another transaction has noted something since.
 
-use crate::memory::due::{DueQueue, NEVER};
+use crate::memory::due::DueQueue;
 use crate::memory::lease::{Lease, RunId};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
+use crate::times::NEVER;
 
 /// What is known of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,12 @@
 //! other process does the same for this queue, except for what is noted meanwhile. Where no slot is left, a queue is among
 //! "the others": all that is known of them is when the first falls due.
 
-use crate::memory::due::{DueQueue, NEVER};
+use crate::memory::due::DueQueue;
 use crate::memory::lane::EVERY_QUEUE;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, Step};
 use crate::testing::faults::{Seeded, armed};
+use crate::times::NEVER;
 
 /// What is known of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,11 +116,6 @@ impl Scheduler<'_> {
 
     pub fn has_times(&self, queue: u64) -> Step<bool> {
         Ok(self.find_due(queue)?.is_some())
-    }
-
-    /// How many queues have a slot.
-    pub fn due_count(&self) -> usize {
-        self.header.due.count as usize
     }
 
     /// What is known of each queue with a slot.

@@ -1,9 +1,7 @@
 //! When jobs were due, to the second.
 
+use crate::times::SECOND;
 use smallvec::SmallVec;
-
-/// Microseconds.
-const SECOND: i64 = 1_000_000;
 
 /// Times before the server's epoch count as its first second.
 pub(super) fn second_of(time: i64) -> u32 {

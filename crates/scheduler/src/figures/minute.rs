@@ -1,7 +1,8 @@
 //! What has happened in about the last minute.
 
-/// In microseconds.
-const WINDOW: i64 = 10_000_000;
+use crate::times::SECOND;
+
+const WINDOW: i64 = 10 * SECOND;
 /// The current window, and those of a minute.
 const WINDOWS: usize = 7;
 
@@ -60,8 +61,6 @@ impl Minute {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SECOND: i64 = 1_000_000;
 
     #[test]
     fn events_count_for_a_minute_and_no_longer_than_a_window_more() {

@@ -1,8 +1,10 @@
 //! The search among all that have statistics for one that can be given to another name. Where nobody gives way, each commit of a
 //! name without statistics would search in vain; so once all were looked at, there is a rest, which the far more active need not keep.
 
-/// In microseconds: how active names are changes slowly.
-const REST: i64 = 1_000_000;
+use crate::times::SECOND;
+
+/// How active names are changes slowly.
+const REST: i64 = SECOND;
 /// How many times as active a name must be to take what another one has.
 const FAR_MORE: u64 = 2;
 

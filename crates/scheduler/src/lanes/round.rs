@@ -266,18 +266,7 @@ impl Scheduler<'_> {
         Ok(self.can_make_lane())
     }
 
-    /// Evicts up to `count` lanes of those who have the most.
-    pub fn evict_some(&mut self, count: u32) -> Step<()> {
-        for _ in 0..count {
-            match self.lane_to_evict(None, true, u64::MAX)? {
-                Some(lane) => self.evict(lane)?,
-                None => break,
-            }
-        }
-        Ok(())
-    }
-
-    fn evict(&mut self, lane: u32) -> Step<()> {
+    pub(crate) fn evict(&mut self, lane: u32) -> Step<()> {
         let spec = self.spec_of(lane)?;
         self.free_lane(lane)?;
         self.note_missing(&spec)

@@ -254,27 +254,11 @@ impl Scheduler<'_> {
         }
     }
 
-    fn is_everything_in_vain(&self, queue: u64) -> bool {
+    pub(crate) fn is_everything_in_vain(&self, queue: u64) -> bool {
         let outside = &self.header.outside;
         let places = &outside.searched_in_vain;
         let found = places.get(place_of_key(queue, SEARCHED_QUEUES));
         found == Some(&(queue, outside.version.wrapping_add(1)))
-    }
-
-    /// Whether no search from the queue, or from all, would look for a lane that is not in memory, although its
-    /// queue and tenant are open: what has it on record was searched in vain.
-    pub fn is_given_up(&self, spec: &LaneSpec, queue: u64) -> Step<bool> {
-        let openings = &self.header.outside.openings;
-        for tenant in [Some(spec.tenant), None] {
-            if let Some(at) = self.find_record(spec.queue, tenant)?
-                && self.outside(at)?.round.is_active()
-                && !is_in_vain(&self.outside(at)?.round, openings)
-            {
-                return Ok(false);
-            }
-        }
-        let everything = self.header.outside.everything.is_active();
-        Ok(!everything || self.is_everything_in_vain(queue))
     }
 }
 

@@ -77,22 +77,6 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// What is enough for most loads with so many lanes: to begin with, or where nothing grows. A lane commonly has at most
-    /// two nodes of its own (session and account).
-    pub const fn for_lanes(lanes: usize) -> Self {
-        Self {
-            lanes: lanes + 1,
-            nodes: 2 * lanes + 64,
-            gates: 2 * lanes + 4_096,
-            meters: 2 * lanes + 4_096,
-            reservations: lanes / 4 + 16_384,
-            shares: lanes / 4 + 4_096,
-            due: lanes / 4 + 4_096,
-            leases: lanes / 4 + 16_384,
-            samples: 4_096,
-        }
-    }
-
     pub const fn of(&self, array: Array) -> usize {
         match array {
             Array::Lanes => self.lanes,

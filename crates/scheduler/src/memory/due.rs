@@ -2,9 +2,7 @@
 
 use crate::memory::slab::keyed_slot;
 use crate::memory::step::NONE;
-
-/// A time that never comes.
-pub(crate) const NEVER: i64 = i64::MAX;
+use crate::times::NEVER;
 
 /// What is known of a queue with jobs that were put off, or with leases.
 #[repr(C)]

@@ -3,10 +3,11 @@
 //! Starts are counted in windows of 2^24 microseconds (17 seconds). What was counted loses a quarter with each new window,
 //! so the figure is one of the last minute or two, and a count and the number of its window are all that is stored.
 
+use crate::times::MINUTE;
+
 /// Bits of a time in microseconds below the number of its window.
 const WINDOW_BITS: u32 = 24;
 const WINDOW: f64 = (1_u32 << WINDOW_BITS) as f64;
-const MINUTE: f64 = 60_000_000.0;
 /// Windows after which nothing is left of a count.
 const FORGOTTEN: u32 = 32;
 /// Windows that have passed since a claim that counts as lately.
@@ -106,15 +107,15 @@ impl Pace {
             windows += weight;
         }
         windows -= weight * began;
-        f64::from(self.starts) / f64::from(START) / windows.max(SHORTEST) / WINDOW * MINUTE
+        f64::from(self.starts) / f64::from(START) / windows.max(SHORTEST) / WINDOW * MINUTE as f64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::times::SECOND;
 
-    const SECOND: i64 = 1_000_000;
     const BEGIN: i64 = 800_000_000 * SECOND + 5 * SECOND;
 
     /// The pace after starts that are evenly spaced.

@@ -143,9 +143,4 @@ impl Scheduler<'_> {
         let gate = self.find_gate(GateKind::Queue, queue)?;
         Ok(gate.is_some_and(|gate| self.gate_is_fair(gate)))
     }
-
-    /// Where the clock of a level stands in a fair queue.
-    pub fn clock_of(&self, queue: u64, level: i32) -> Step<u64> {
-        self.share_tag(clock_key(queue, level))
-    }
 }

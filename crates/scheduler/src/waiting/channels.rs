@@ -7,7 +7,8 @@
 
 use crate::memory::lane::EVERY_QUEUE;
 use crate::testing::faults::{Seeded, armed};
-use crate::waiting::wake_ups::{NEVER, WAKE_UP_TIMEOUT};
+use crate::times::NEVER;
+use crate::waiting::wake_ups::WAKE_UP_TIMEOUT;
 
 /// Channels of a database. That of all queues together counts as one.
 pub const MAX_CHANNELS: usize = 64;

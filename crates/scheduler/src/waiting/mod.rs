@@ -8,4 +8,4 @@ pub mod wake_ups;
 
 pub use channels::{Channels, MAX_CHANNELS, TIME_TO_CLAIM, UnreadSetting};
 pub use lists::{MAX_QUEUES, WaitLists, WaitedQueue, Waiter, Waiting};
-pub use wake_ups::{NEVER, WAKE_UP_TIMEOUT};
+pub use wake_ups::WAKE_UP_TIMEOUT;

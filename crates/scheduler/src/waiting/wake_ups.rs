@@ -7,12 +7,11 @@
 
 use crate::memory::lane::EVERY_QUEUE;
 use crate::testing::faults::{Seeded, armed};
+use crate::times::{NEVER, SECOND};
 use crate::waiting::lists::{NOBODY, WaitState, Waiter, Waiting};
 
-/// How long a wake-up counts that no claim makes use of, in microseconds.
-pub const WAKE_UP_TIMEOUT: i64 = 100_000;
-/// A time that never comes.
-pub const NEVER: i64 = i64::MAX;
+/// How long a wake-up counts that no claim makes use of.
+pub const WAKE_UP_TIMEOUT: i64 = SECOND / 10;
 
 impl Waiting<'_> {
     pub fn is_anyone_waiting(&self) -> bool {

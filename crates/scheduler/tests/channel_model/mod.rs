@@ -4,8 +4,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::EVERY_QUEUE;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::waiting::Channels;
-use turnstile_scheduler::waiting::NEVER;
 
 const NOTIFIER: u32 = 7;
 

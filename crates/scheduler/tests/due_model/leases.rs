@@ -4,7 +4,7 @@ use super::arena::At;
 use super::{Checked, QUEUES, World};
 use rand::Rng;
 use std::collections::BTreeMap;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{LeaseView, RunId, Scheduler};
 
 /// What the tables say.

@@ -3,7 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
-use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{Capacity, Scheduler};
 
 // The tests of scheduling use all of it.
@@ -48,7 +49,7 @@ pub fn run(seed: u64, steps: u64) -> Checked {
     let mut arena = Arena::new(Capacity {
         due: slots + 1,
         leases: rng.random_range(2..=62),
-        ..Capacity::for_lanes(4)
+        ..capacity_for(4)
     });
     let mut world = World {
         rng,
@@ -145,7 +146,7 @@ impl World {
         }
         let others = self.others.entry(queue).or_insert(NEVER);
         *others = next.min(*others);
-        match scheduler.due_count() == self.slots {
+        match scheduler.due_queues().count() == self.slots {
             true => Ok(()),
             false => Err(format!("queue {queue} gets no slot, although one is free")),
         }

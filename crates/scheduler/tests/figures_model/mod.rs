@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, HashMap};
 use turnstile_scheduler::figures::{
     Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, STATES, State, Trust,
 };
+pub use turnstile_scheduler::times::SECOND;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
-pub const SECOND: i64 = 1_000_000;
 pub const BEGIN: i64 = 800_000_000 * SECOND;
 const QUEUES: u64 = 4;
 const COUNTED_AT_ONCE: usize = 3;

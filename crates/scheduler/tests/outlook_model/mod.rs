@@ -5,6 +5,7 @@ use crate::world::arena::Arena;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{HashMap, HashSet};
+use turnstile_scheduler::times::SECOND;
 use turnstile_scheduler::{
     Capacity, EVERY_QUEUE, GateKind, GateSettings, JobPlace, LaneSpec, Limit, Outcome, Pick,
     ReservationId, Scheduler,
@@ -15,7 +16,6 @@ const TENANTS: u64 = 3;
 const BATCHES: u64 = 2;
 const LANES: u64 = 40;
 const BATCH_SLOTS: u32 = 1;
-const SECOND: i64 = 1_000_000;
 
 /// Claims count as lately for a minute, which ends somewhere within these times.
 const SURELY: i64 = 50 * SECOND;

@@ -3,8 +3,9 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::EVERY_QUEUE;
+use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::waiting::{
-    MAX_QUEUES, NEVER, WAKE_UP_TIMEOUT, WaitLists, WaitedQueue, Waiter, Waiting,
+    MAX_QUEUES, WAKE_UP_TIMEOUT, WaitLists, WaitedQueue, Waiter, Waiting,
 };
 
 /// What a worker does, as a naive observer sees it.
