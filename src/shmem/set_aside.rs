@@ -7,13 +7,13 @@
 //! find something else: what an abort gives back is told at once, and makes the lane visible.
 
 use crate::pg::seeded::{Seeded, armed};
-use turnstile_scheduler::times::NEVER;
+use turnstile_scheduler::times::{NEVER, SECOND};
 use turnstile_scheduler::{LaneSpec, MANY_HELD};
 
 /// Any more lanes stay visible.
 const MOST: usize = 16;
-/// Microseconds until another look.
-const PAUSE: i64 = 100_000;
+/// What another transaction has locked is looked at again after this time.
+pub const LOCKED_AGAIN: i64 = SECOND / 10;
 /// Microseconds for each job that was tried: some ten times as long as that took.
 const REST: i64 = 10;
 
@@ -72,7 +72,7 @@ impl SetAside {
         } else {
             return false;
         }
-        self.until = now.saturating_add(PAUSE);
+        self.until = now.saturating_add(LOCKED_AGAIN);
         true
     }
 
@@ -96,7 +96,8 @@ impl Passed {
     fn rest(&self) -> i64 {
         match self.tried < MANY_HELD || armed(Seeded::TryWhatRests) {
             true => 0,
-            false => i64::try_from(self.tried).map_or(PAUSE, |tried| (tried * REST).min(PAUSE)),
+            false => i64::try_from(self.tried)
+                .map_or(LOCKED_AGAIN, |tried| (tried * REST).min(LOCKED_AGAIN)),
         }
     }
 }

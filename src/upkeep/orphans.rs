@@ -6,10 +6,10 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem::{self, Gone, Locked, Owner};
+use crate::shmem::{self, Gone, LOCKED_AGAIN, Locked, Owner};
 use crate::sync::rebuild::when_ready;
 use crate::transaction::{self, pending};
-use crate::upkeep::rescue::{BATCH, LOCKED_AGAIN, fail_locked, found};
+use crate::upkeep::rescue::{BATCH, fail_locked, found};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 

@@ -5,7 +5,7 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::shmem::{self, Locked};
+use crate::shmem::{self, LOCKED_AGAIN, Locked};
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
 use turnstile_scheduler::{LaneSpec, Step};
@@ -18,8 +18,6 @@ static NEXT: Statement = statement!("next_due", [TEXTOID, TIMESTAMPTZOID, INT8OI
 
 /// Jobs that one claim makes available at most: a claim must stay short when a million fall due at once.
 pub const BATCH: i64 = 500;
-/// Due jobs that another transaction has locked are looked for again after this many microseconds.
-const LOCKED_AGAIN: i64 = 100_000;
 
 /// The floor of the jobs of a queue that were put off, taken by the claim that is to promote them: no other claim
 /// promotes for the queue meanwhile.

@@ -4,10 +4,10 @@
 use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
-use crate::pg::server::{self, SECOND};
+use crate::pg::server;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::runs::finish::{Failing, fail_runs};
-use crate::shmem::{self, Search};
+use crate::shmem::{self, LOCKED_AGAIN, Search};
 use crate::transaction::pending;
 use pgrx::pg_sys;
 use std::collections::HashMap;
@@ -19,8 +19,6 @@ static EXPIRED: Statement =
 
 /// Runs that one search looks at: a claim must stay short when very many expire at once.
 pub const BATCH: i64 = 200;
-/// Runs that another transaction has locked are looked for again after this time.
-pub const LOCKED_AGAIN: i64 = SECOND / 10;
 
 /// What has become of the runs that a search has taken.
 pub struct Searched {

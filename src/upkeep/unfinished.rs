@@ -1,12 +1,9 @@
 //! Jobs that wait for others and could not be seen to in one go: they are looked at again.
 
 use crate::pg::error::Result;
-use crate::pg::server::{self, SECOND};
-use crate::shmem::{self, FollowUp, Walk};
+use crate::pg::server;
+use crate::shmem::{self, FollowUp, LOCKED_AGAIN, Walk};
 use pgrx::pg_sys;
-
-/// What another transaction has locked is looked at again after this time.
-const LOCKED_AGAIN: i64 = SECOND / 10;
 
 /// What has to be looked at again: at once where there was too much, later where others have it.
 #[derive(Default)]
