@@ -348,6 +348,8 @@ BAD = [
     ("heartbeat_many", {"job_ids": [1, 2]}),
     ("heartbeat_many", {"lease": "0"}),
     ("complete_many", {"job_ids": [], "attempts": [1]}),
+    ("claim", {"lease": "101 years"}),
+    ("snooze", {"delay": "101 years"}),
     ("enqueue", {"queue": "*"}),
     ("reroute", {"max_jobs": -1}),
     ("set_route", {"queue": "*"}),

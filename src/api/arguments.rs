@@ -119,13 +119,10 @@ pub fn check_lease(call: &Call, index: usize) -> Result<()> {
     }
 }
 
-/// A hundred years as the server compares intervals: of twelve months of 30 days.
-const LONGEST_RATE: i128 = 100 * 360 * 86_400_000_000;
-
 /// The interval that a rate is for.
 pub fn check_rate_per(call: &Call, index: usize) -> Result<()> {
     match call.interval(index).map(|time| time.as_micros()) {
-        Some(micros) if !(1..=LONGEST_RATE).contains(&micros) => {
+        Some(micros) if !(1..=server::LONGEST_TIME).contains(&micros) => {
             Err(bad_value("rate_per must be positive and at most 100 years")
                 .detail(format!("It is {micros} microseconds."))
                 .hint("Leave it out for 1 second."))

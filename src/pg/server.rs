@@ -14,8 +14,8 @@ use std::ffi::CString;
 
 pub use turnstile_scheduler::times::SECOND;
 
-/// A hundred years, in microseconds: added to the clock, more would leave the range of timestamps.
-pub const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
+/// A hundred years as the server compares intervals: of twelve months of 30 days.
+pub const LONGEST_TIME: i128 = 100 * 360 * 86_400 * SECOND as i128;
 
 /// `-infinity`.
 pub const BEFORE_ALL_TIMES: i64 = i64::MIN;
