@@ -16,7 +16,7 @@ pub mod worker; // queues that nobody claims from
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::Spi;
-use crate::shmem::Locked;
+use crate::shmem::{FollowUp, Gone, Locked};
 use crate::sync::rebuild::when_ready;
 use crate::sync::{aging, overflow};
 use crate::table::figures;
@@ -24,47 +24,56 @@ use crate::transaction;
 use due::Effort;
 use orphans::Scope;
 use pgrx::pg_sys;
-use turnstile_scheduler::EVERY_QUEUE;
+use turnstile_scheduler::{EVERY_QUEUE, Part};
 
 /// Queues without a slot that one transaction of the worker sees to.
 const QUEUES: usize = 100;
 /// Runs that memory does not know and one transaction of the worker rescues: it reads all jobs to find them.
 const RUNS_OUTSIDE: usize = 1_000;
 
+/// What a claim has to do in passing.
+struct Duties {
+    gone: Option<Gone>,
+    followed: Option<FollowUp>,
+    is_due: bool,
+    load: Option<Part>,
+    looks_at_sequence: bool,
+    counts: bool,
+}
+
 /// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let follow_up = follow_up::Effort::of_claim();
-    let (gone, followed, is_due, load, looks_at_sequence, counts) =
-        when_ready(spi, job_table, |memory| {
-            memory.bring_back(server::now())?;
-            let load = overflow::duty(memory, queues)?;
-            let looks_at_sequence = aging::duty(memory);
-            Ok((
-                orphans::duty(memory),
-                follow_up::duty(memory, follow_up),
-                is_due(memory),
-                load,
-                looks_at_sequence,
-                memory.figures.wants_count(),
-            ))
-        })?;
-    follow_up::note(job_table, followed.as_ref());
-    if let Some(gone) = gone {
+    let duties = when_ready(spi, job_table, |memory| {
+        memory.bring_back(server::now())?;
+        let load = overflow::duty(memory, queues)?;
+        let looks_at_sequence = aging::duty(memory);
+        Ok(Duties {
+            gone: orphans::duty(memory),
+            followed: follow_up::duty(memory, follow_up),
+            is_due: is_due(memory),
+            load,
+            looks_at_sequence,
+            counts: memory.figures.wants_count(),
+        })
+    })?;
+    follow_up::note(job_table, duties.followed.as_ref());
+    if let Some(gone) = duties.gone {
         orphans::perform(spi, job_table, gone, &Scope::of_claim(queues, most))?;
     }
-    if let Some(followed) = followed {
+    if let Some(followed) = duties.followed {
         follow_up::perform(spi, job_table, followed, follow_up)?;
     }
-    if is_due {
+    if duties.is_due {
         due::see_to(spi, job_table, queues, Effort::of_claim(most))?;
     }
-    if let Some(load) = load {
+    if let Some(load) = duties.load {
         overflow::load(spi, job_table, &load)?;
     }
-    if looks_at_sequence {
+    if duties.looks_at_sequence {
         aging::look_at_sequence(job_table)?;
     }
-    if counts {
+    if duties.counts {
         figures::count_unless_serializable(job_table)?;
     }
     Ok(())

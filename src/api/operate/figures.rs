@@ -10,7 +10,7 @@ use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::with_spi;
 use crate::pg::{catalog, server};
 use crate::shmem::latches::wait_until;
-use crate::shmem::{self, Phase};
+use crate::shmem::{self, Locked, Phase};
 use crate::table::figures::{count, visit_figures};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys::{self, Datum};
@@ -126,7 +126,7 @@ pub(super) fn from_memory<T>(
 
 /// Looks at all names, without keeping others from the memory for long. Where another count begins meanwhile, it has to be awaited.
 fn look(job_table: pg_sys::Oid, kind: GateKind, makes_up: bool) -> Result<Found> {
-    let mut part = part(job_table, kind, 0, makes_up)?;
+    let mut part = first_part(job_table, kind, makes_up)?;
     let (first, mut names) = (part.generation, HashMap::new());
     loop {
         let trust = match part.trust {
@@ -137,7 +137,7 @@ fn look(job_table: pg_sys::Oid, kind: GateKind, makes_up: bool) -> Result<Found>
         match part.next {
             Some(next) if trust == Trust::Counted => {
                 pgrx::check_for_interrupts!();
-                part = self::part(job_table, kind, next, false)?;
+                part = next_part(job_table, kind, next)?;
             }
             _ => {
                 return Ok(Found {
@@ -151,36 +151,44 @@ fn look(job_table: pg_sys::Oid, kind: GateKind, makes_up: bool) -> Result<Found>
     }
 }
 
-fn part(job_table: pg_sys::Oid, kind: GateKind, from: u32, makes_up: bool) -> Result<Part> {
+fn first_part(job_table: pg_sys::Oid, kind: GateKind, makes_up: bool) -> Result<Part> {
     shmem::with(job_table, |memory| {
         if makes_up {
             memory.make_up_for_overflow();
         }
-        let trust = memory.figures.trust();
-        let (shown, next) = match trust {
-            Trust::Counted => memory.figures.view(kind, from, server::now())?,
-            Trust::None | Trust::Counting => (Vec::new(), None),
+        read_part(memory, kind, 0)
+    })
+}
+
+fn next_part(job_table: pg_sys::Oid, kind: GateKind, from: u32) -> Result<Part> {
+    shmem::with(job_table, |memory| read_part(memory, kind, from))
+}
+
+fn read_part(memory: &Locked, kind: GateKind, from: u32) -> Step<Part> {
+    let trust = memory.figures.trust();
+    let (shown, next) = match trust {
+        Trust::Counted => memory.figures.view(kind, from, server::now())?,
+        Trust::None | Trust::Counting => (Vec::new(), None),
+    };
+    let is_ready = memory.state.phase == Phase::Ready;
+    let starting = |name: NameView| {
+        let held = match is_ready {
+            true => memory.scheduler.held_at(kind, name.key)?,
+            false => 0,
         };
-        let is_ready = memory.state.phase == Phase::Ready;
-        let starting = |name: NameView| {
-            let held = match is_ready {
-                true => memory.scheduler.held_at(kind, name.key)?,
-                false => 0,
-            };
-            let running = name.states.map_or(0, |[_, _, _, running, _]| running);
-            Ok((name, (i64::from(held) - running).max(0)))
-        };
-        Ok(Part {
-            trust,
-            generation: memory.figures.generation(),
-            is_whole: memory.figures.is_whole(kind),
-            names: shown
-                .into_iter()
-                .map(starting)
-                .collect::<Step<Vec<Shown>>>()?,
-            next,
-            since: memory.figures.stats_reset(),
-        })
+        let running = name.states.map_or(0, |[_, _, _, running, _]| running);
+        Ok((name, (i64::from(held) - running).max(0)))
+    };
+    Ok(Part {
+        trust,
+        generation: memory.figures.generation(),
+        is_whole: memory.figures.is_whole(kind),
+        names: shown
+            .into_iter()
+            .map(starting)
+            .collect::<Step<Vec<Shown>>>()?,
+        next,
+        since: memory.figures.stats_reset(),
     })
 }
 
