@@ -1,6 +1,7 @@
 //! Past a lane in which a claim would find nothing to take.
 
-use crate::claims::search::{is_anything_left, pick, settle};
+use crate::claims::pick::pick;
+use crate::claims::search::{is_anything_left, settle};
 use crate::pg::error::Result;
 use crate::pg::spi::Spi;
 use crate::runs::look_ahead::look_ahead;

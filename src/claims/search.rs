@@ -1,7 +1,8 @@
-//! A claim asks memory which lane is next, takes rows of it, and tells memory what was found.
+//! A claim goes from lane to lane, takes rows of each, and tells memory what was found.
 
+use crate::claims::pick::{MOST_AT_ONCE, Next, pick, too_many_reservations};
 use crate::claims::seen;
-use crate::pg::error::{Failure, Result, in_serializable, mixed_claims, too_long};
+use crate::pg::error::{Result, in_serializable, mixed_claims};
 use crate::pg::output::Output;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::Spi;
@@ -16,23 +17,17 @@ use crate::shmem::{Passed, Phase};
 use crate::sync::gate_settings::SettingsReader;
 use crate::sync::overflow::OverflowSearch;
 use crate::sync::rebuild::when_ready;
-use crate::transaction::level::Reserved;
 use crate::transaction::pending;
 use crate::upkeep;
 use crate::waiting::channels;
 use pgrx::pg_sys;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use turnstile_scheduler::times::NEVER;
-use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
+use turnstile_scheduler::{Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
-/// The most jobs that an open transaction may have claimed: each takes memory that no limit holds back.
-const HELD_AT_MOST: usize = 10_000;
-/// The most jobs that one pick reserves.
-const MOST_AT_ONCE: usize = 1_000;
-/// The least that it reserves, of what is left, where the lanes before have had few.
+/// The least that a pick reserves, of what is left, where the lanes before have had few.
 const LEAST_AT_ONCE: usize = 16;
 
 /// Claims up to `most` jobs, the queues in the order given; returns how many.
@@ -198,110 +193,11 @@ pub(super) fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picke
     })
 }
 
-fn too_many_reservations() -> Failure {
-    too_long("the transaction has claimed more jobs than can be tracked")
-        .detail(format!(
-            "An open transaction may have claimed {HELD_AT_MOST} jobs."
-        ))
-        .hint("Commit after claiming.")
-}
-
-/// What a claim is to look at next.
-pub(super) struct Next {
-    pub pick: Pick,
-    pub reservations: Vec<ReservationId>,
-    /// A process sleeps that would be woken for what is left of the lane.
-    is_waited_for: bool,
-    /// A client may listen for work in the queue.
-    has_listeners: bool,
-}
-
 /// A lane with room reserved in it.
 struct Lane<'a> {
     picked: &'a Picked,
     reservations: &'a [ReservationId],
     is_waited_for: bool,
-}
-
-/// Reserves room in the next lane of a queue, for a claim or for who only looks. What was reserved is on record even if the
-/// step fails.
-pub(super) fn pick(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    search: &mut OverflowSearch,
-    want: usize,
-    claimer: Option<&Claimer>,
-) -> Result<Next> {
-    let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
-    let mut credits = pending::with(|pending| pending.credits());
-    let held = pending::with(|pending| pending.reservations());
-    let mut transferred = Vec::new();
-    let (mut is_waited_for, mut has_listeners) = (false, false);
-    let pick = catch_unwind(AssertUnwindSafe(|| {
-        when_ready(spi, job_table, |memory| {
-            let now = server::now();
-            search.offer(memory, now, &credits)?;
-            memory.make_room(want);
-            let left = HELD_AT_MOST.saturating_sub(held);
-            if want > 0 && left == 0 {
-                return Ok(Pick::Exhausted);
-            }
-            reservations.truncate(left);
-            let pick =
-                memory
-                    .scheduler
-                    .pick(search.queue(), now, &mut credits, &mut reservations)?;
-            if pick == Pick::Nothing {
-                search.go_on(memory, &credits)?;
-                if let Some(claimer) = claimer
-                    && !armed(Seeded::OverlookIdleWorkers)
-                {
-                    seen::note(memory, claimer, search.queue(), 0, now);
-                }
-            }
-            for &id in reservations.iter().filter(|id| id.is_some()) {
-                transferred.push(memory.scheduler.transferred(id)?.collect());
-            }
-            if let Pick::Lane(picked) = &pick {
-                is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
-            }
-            has_listeners = memory.channels.note_claim(search.queue());
-            Ok(pick)
-        })
-    }));
-    reservations.retain(ReservationId::is_some);
-    record(job_table, &reservations, transferred);
-    match pick {
-        Ok(pick) => Ok(Next {
-            pick: pick?,
-            reservations,
-            is_waited_for,
-            has_listeners,
-        }),
-        Err(panic) => resume_unwind(panic),
-    }
-}
-
-/// Puts reservations on record, so that the end of the transaction finds them.
-fn record(
-    job_table: pg_sys::Oid,
-    reservations: &[ReservationId],
-    transferred: Vec<Vec<(GateKind, u64)>>,
-) {
-    if reservations.is_empty() {
-        return;
-    }
-    let transferred = transferred.into_iter().chain(std::iter::repeat(Vec::new()));
-    pending::note(job_table, |level| {
-        let reserved = reservations.iter().zip(transferred);
-        level
-            .reservations
-            .extend(reserved.map(|(&id, transferred)| Reserved {
-                id,
-                transferred,
-                is_turn: false,
-            }));
-    });
 }
 
 /// Takes rows of the picked lane; returns how many.

@@ -226,7 +226,7 @@ fn end_near(
     let (Some(first), Some(last)) = (near.first(), near.last()) else {
         return Ok(());
     };
-    found.restart(&between(first.id, last.id));
+    found.restart(&between(first.id, last.id))?;
     while let Some((row, ending)) = next_of(found, near) {
         let is_last = ending.id == last.id;
         finished.extend(end_row(live, past, row, ending, clock)?);

@@ -47,16 +47,16 @@ impl<'a> LaneRows<'a> {
         })
     }
 
-    pub fn next(&mut self) -> Option<RawRow<'_>> {
+    pub fn next(&mut self) -> Result<Option<RawRow<'_>>> {
         loop {
             let position = match self.found.next() {
                 Some(row) => row.int8(column::POSITION),
                 None if self.before == i64::MAX || armed(Seeded::StopAfterRange) => {
                     self.is_at_end = true;
-                    return None;
+                    return Ok(None);
                 }
                 None => {
-                    self.go_on();
+                    self.go_on()?;
                     continue;
                 }
             };
@@ -66,16 +66,16 @@ impl<'a> LaneRows<'a> {
             let (first, _, count) = self.seen.unwrap_or((at, at, 0));
             self.seen = Some((first, at, count + 1));
             if !self.own.contains(&at) {
-                return Some(self.found.current());
+                return Ok(Some(self.found.current()));
             }
         }
     }
 
-    fn go_on(&mut self) {
+    fn go_on(&mut self) -> Result<()> {
         let from = self.before;
         self.width = wider(self.width);
         self.before = end_of_range(from, self.width);
-        self.found.restart(&between(self.picked, from, self.before));
+        self.found.restart(&between(self.picked, from, self.before))
     }
 }
 

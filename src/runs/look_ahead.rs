@@ -51,7 +51,7 @@ fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64], most: usize) -> 
         let mut found = LaneRows::of(&jobs, picked, most, own)?;
         let mut ahead = Vec::with_capacity(most + 1);
         while ahead.len() < most {
-            let Some(row) = found.next() else {
+            let Some(row) = found.next()? else {
                 break;
             };
             ahead.extend(row.int8(column::POSITION));

@@ -2,6 +2,7 @@
 
 use crate::job::column;
 use crate::pg::call::datum;
+use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::tuple::RawRow;
@@ -64,17 +65,18 @@ pub struct Wanted<'a> {
 
 impl Started {
     /// One job more is enough, unless another transaction has it: that may be a claim.
-    pub(super) fn see_next(&mut self, found: &mut LaneRows) {
+    pub(super) fn see_next(&mut self, found: &mut LaneRows) -> Result<()> {
         for _ in 0..AHEAD {
-            let Some(row) = found.next() else {
+            let Some(row) = found.next()? else {
                 self.seen_all = true;
-                return;
+                return Ok(());
             };
             self.seen.extend(row.int8(column::POSITION));
             if !row.is_held() {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     /// How far to look ahead. What is held is not to be tried again and again, a few further each time. A batch that opens leaves the lane,

@@ -13,7 +13,7 @@ use crate::runs::by_statement;
 use crate::runs::lane_rows::LaneRows;
 use crate::runs::run::{AHEAD, MOST_TRIED, Run, Started, Wanted, most_openings};
 use crate::shmem::QueueSettings;
-use crate::table::{self, Jobs, Operation, figures, places};
+use crate::table::{self, Jobs, Operation, Table, figures, places};
 use crate::transaction::claim::refuse_loss;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
@@ -49,75 +49,127 @@ fn start_directly(
     let &Wanted {
         picked, most, own, ..
     } = wanted;
-    let (job_table, later) = (jobs.table, jobs.later);
-    let end = picked.bound.unwrap_or(i64::MAX);
     table::command(|command| {
-        // Not before the snapshot was taken: all jobs in it were created earlier.
-        let run = Run::from_now_on(picked, wanted.claimer, settings);
-        let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
-        let mut started = Started {
-            positions: Vec::with_capacity(most),
-            runs: Vec::with_capacity(most),
-            seen: Vec::with_capacity(most + AHEAD),
-            seen_all: false,
-            tried: 0,
-            openings: Vec::new(),
+        let mut starting = Starting {
+            // Not before the snapshot was taken: all jobs in it were created earlier.
+            run: Run::from_now_on(picked, wanted.claimer, settings),
+            jobs: command.open(jobs, Operation::Update(&CHANGED)),
+            job_table: jobs.table,
+            later: jobs.later,
+            wanted,
+            settings,
+            output,
+            started: Started {
+                positions: Vec::with_capacity(most),
+                runs: Vec::with_capacity(most),
+                seen: Vec::with_capacity(most + AHEAD),
+                ..Started::default()
+            },
+            end: picked.bound.unwrap_or(i64::MAX),
+            is_past: false,
+            may_be_lost: true,
         };
-        let mut found = LaneRows::of(&jobs, picked, most, own)?;
-        let mut is_past = false;
-        let mut may_be_lost = true;
-        while started.positions.len() < most && started.openings.len() < most_openings(picked) {
-            let Some(row) = found.next() else {
-                started.seen_all = true;
+        let mut found = LaneRows::of(&starting.jobs, picked, most, own)?;
+        while starting.wants_more() {
+            let Some(row) = found.next()? else {
+                starting.started.seen_all = true;
                 break;
             };
-            let position = row.int8(column::POSITION);
-            started.seen.extend(position);
-            is_past = position.is_some_and(|at| at >= end);
-            if is_past {
+            if !starting.goes_on_behind(row)? {
                 break;
-            }
-            if started.tried == MOST_TRIED {
-                break;
-            }
-            if !row.waits_in(&picked.spec, picked.head, end) {
-                started.tried += 1;
-                continue;
-            }
-            if row.opens_batch() {
-                started.openings.extend(row.int8(column::ID));
-                continue;
-            }
-            if run.begins_before(&row) {
-                break;
-            }
-            started.tried += 1;
-            let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
-            let known = row.far_int4(later.claim_epoch);
-            let claim = claim_epoch::of_claim(attempts, known, settings.durable_claims)?;
-            let changes = run.changes(&row, &later, known, &claim);
-            let id = row.int8(column::ID);
-            let pass_on = |job: &RawRow| {
-                let before = (State::Available, job.int8(column::RUN_AT));
-                figures::note_start(job_table, &picked.spec, before, job);
-                output.push(claimed(job, &later).into_iter());
-                started.positions.extend(position);
-                started.runs.extend(job.run().map(|(run, _)| run));
-            };
-            if let Some(place) = jobs.start(row, &changes, pass_on)? {
-                may_be_lost &= claim.may_be_lost;
-                places::note(id, place);
             }
         }
-        if wanted.with_next && started.positions.len() == most && !is_past {
-            started.see_next(&mut found);
+        starting.end(&mut found)
+    })
+}
+
+/// A claim that is starting jobs of a lane.
+struct Starting<'a> {
+    run: Run,
+    jobs: Table<'a>,
+    job_table: pg_sys::Oid,
+    later: Later,
+    wanted: &'a Wanted<'a>,
+    settings: &'a QueueSettings,
+    output: &'a mut Output,
+    started: Started,
+    /// Where the jobs end that may start.
+    end: i64,
+    /// A job was seen there.
+    is_past: bool,
+    may_be_lost: bool,
+}
+
+impl Starting<'_> {
+    fn wants_more(&self) -> bool {
+        self.started.positions.len() < self.wanted.most
+            && self.started.openings.len() < most_openings(self.wanted.picked)
+    }
+
+    /// Starts a job if it can. Whether those behind it may start, too.
+    fn goes_on_behind(&mut self, row: RawRow) -> Result<bool> {
+        let picked = self.wanted.picked;
+        let position = row.int8(column::POSITION);
+        self.started.seen.extend(position);
+        self.is_past = position.is_some_and(|at| at >= self.end);
+        if self.is_past || self.started.tried == MOST_TRIED {
+            return Ok(false);
         }
-        run.note_leases(job_table, picked.spec.queue, &mut started);
-        if !may_be_lost {
+        if !row.waits_in(&picked.spec, picked.head, self.end) {
+            self.started.tried += 1;
+            return Ok(true);
+        }
+        if row.opens_batch() {
+            self.started.openings.extend(row.int8(column::ID));
+            return Ok(true);
+        }
+        if self.run.begins_before(&row) {
+            return Ok(false);
+        }
+        self.started.tried += 1;
+        self.start(row, position)?;
+        Ok(true)
+    }
+
+    fn start(&mut self, row: RawRow, position: Option<i64>) -> Result<()> {
+        let (job_table, later) = (self.job_table, &self.later);
+        let (picked, started, output) = (self.wanted.picked, &mut self.started, &mut self.output);
+        let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
+        let known = row.far_int4(later.claim_epoch);
+        let claim = claim_epoch::of_claim(attempts, known, self.settings.durable_claims)?;
+        let changes = self.run.changes(&row, later, known, &claim);
+        let id = row.int8(column::ID);
+        let pass_on = |job: &RawRow| {
+            let before = (State::Available, job.int8(column::RUN_AT));
+            figures::note_start(job_table, &picked.spec, before, job);
+            output.push(claimed(job, later).into_iter());
+            started.positions.extend(position);
+            started.runs.extend(job.run().map(|(run, _)| run));
+        };
+        if let Some(place) = self.jobs.start(row, &changes, pass_on)? {
+            self.may_be_lost &= claim.may_be_lost;
+            places::note(id, place);
+        }
+        Ok(())
+    }
+
+    fn end(mut self, found: &mut LaneRows) -> Result<Started> {
+        let Wanted {
+            picked,
+            most,
+            with_next,
+            ..
+        } = *self.wanted;
+        if with_next && self.started.positions.len() == most && !self.is_past {
+            self.started.see_next(found)?;
+        }
+        self.run
+            .note_leases(self.job_table, picked.spec.queue, &mut self.started);
+        if !self.may_be_lost {
             refuse_loss();
         }
-        Ok(started)
-    })
+        Ok(self.started)
+    }
 }
 
 impl Run {

@@ -83,7 +83,7 @@ impl Where {
         })
     }
 
-    fn key(self, order: Order) -> Key {
+    fn key(self, order: Order) -> Result<Key> {
         let (strategy, function, value) = match self {
             Self::Is(_, value) => (pg_sys::BTEqualStrategyNumber, pg_sys::F_INT8EQ, value),
             Self::From(_, value) => (
@@ -97,12 +97,12 @@ impl Where {
         let mut columns = order.columns().iter();
         let number = columns.position(|&column| column == self.column());
         let number = number.and_then(|place| i16::try_from(place + 1).ok());
-        Key {
-            number: number.unwrap_or(0),
+        Ok(Key {
+            number: number.ok_or_else(|| internal("a search by a column without an index"))?,
             strategy: strategy as u16,
             function: Oid::from_u32(function),
             value: Datum::from(value),
-        }
+        })
     }
 }
 
@@ -186,7 +186,7 @@ impl<'c> Table<'c> {
     /// The rows that fulfill the conditions, as the command sees them.
     pub fn search(&self, order: Order, conditions: &[Where]) -> Result<Search<'c>> {
         let mut search = self.prepare_search(order, conditions.len())?;
-        search.restart(conditions);
+        search.restart(conditions)?;
         Ok(search)
     }
 
@@ -226,16 +226,17 @@ impl<'c> Table<'c> {
 
 impl Search<'_> {
     /// Restarts the search with other values in as many conditions.
-    pub fn restart(&mut self, conditions: &[Where]) {
+    pub fn restart(&mut self, conditions: &[Where]) -> Result<()> {
         if let Access::Index { scan, .. } = self.access {
-            let keys: SmallVec<[_; USUAL_CONDITIONS]> =
-                conditions.iter().map(|each| each.key(self.order)).collect();
+            let keys = conditions.iter().map(|each| each.key(self.order));
+            let keys = keys.collect::<Result<SmallVec<[_; USUAL_CONDITIONS]>>>()?;
             // SAFETY: the scan is open.
             unsafe { restart_index(scan, &keys) };
         } else {
             let places = self.read_all(conditions);
             self.access = Access::Sort { places, next: 0 };
         }
+        Ok(())
     }
 
     /// The places of all rows that fulfill the conditions, in order.
