@@ -13,8 +13,8 @@ WHERE attrelid = 'turnstile.job'::regclass AND attname = %s
 """
 
 
-@pytest.mark.parametrize("column", ["kind", "tenant", "session"])
-def test_a_column_that_is_no_text_any_more(conn, column):
+@pytest.mark.parametrize("column", ["kind", "tenant", "session", "lease", "waited", "unique_states", "waits_for"])
+def test_a_column_of_another_type(conn, column):
     call(conn, "enqueue", **JOB)
     with conn.transaction(force_rollback=True):
         conn.execute(OTHER_TYPE, [column])

@@ -4,7 +4,9 @@
 #![allow(unsafe_code, reason = "looks up columns by name")]
 
 use crate::pg::catalog;
+use crate::pg::compat;
 use crate::pg::relation::Opened;
+use crate::pg::stored::Stored;
 use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::{self, Oid, TupleDesc};
 use std::cell::RefCell;
@@ -60,17 +62,27 @@ impl Later {
         // SAFETY: the descriptor is that of a row or of an open relation.
         let number = |name: &CStr| unsafe { pg_sys::SPI_fnumber(columns, name.as_ptr()) };
         let number = |name| usize::try_from(number(name)).unwrap_or(0);
+        // What a row points to is read without a look at its type.
+        let number_of = |name, stored: Stored| {
+            let column = number(name);
+            if column > 0 {
+                // SAFETY: the descriptor has the column.
+                let kind = unsafe { (*compat::attribute(columns, column - 1)).atttypid };
+                stored.must_be(kind, column);
+            }
+            column
+        };
         let found = Self {
             parent: number(c"parent"),
             opens_batch: number(c"opens_batch"),
             children: number(c"children"),
             has_followers: number(c"has_followers"),
-            lease: number(c"lease"),
-            unique_states: number(c"unique_states"),
+            lease: number_of(c"lease", Stored::Interval),
+            unique_states: number_of(c"unique_states", Stored::Texts),
             first_started_at: number(c"first_started_at"),
-            waited: number(c"waited"),
+            waited: number_of(c"waited", Stored::Interval),
             claim_epoch: number(c"claim_epoch"),
-            waits_for: number(c"waits_for"),
+            waits_for: number_of(c"waits_for", Stored::Text),
         };
         KNOWN.with_borrow_mut(|known| {
             known.retain(|it| it.version == version && it.relation != relation);

@@ -1,4 +1,4 @@
-//! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
+//! Arguments and results of the SQL functions, without copies.
 
 #![allow(unsafe_code, reason = "reads the frame of a call")]
 

@@ -186,12 +186,12 @@ unsafe impl Entry for pg_sys::FormData_pg_class {
     const CACHE: c_int = SysCacheIdentifier::RELOID as c_int;
 }
 
-// SAFETY: as above.
+// SAFETY: the cache has rows of pg_index, by the OID of the index.
 unsafe impl Entry for pg_sys::FormData_pg_index {
     const CACHE: c_int = SysCacheIdentifier::INDEXRELID as c_int;
 }
 
-// SAFETY: as above.
+// SAFETY: the cache has rows of pg_database, by their OID.
 unsafe impl Entry for pg_sys::FormData_pg_database {
     const CACHE: c_int = SysCacheIdentifier::DATABASEOID as c_int;
 }
@@ -248,13 +248,13 @@ fn schema() -> Oid {
 
 /// Whether a relation, which may be a user's own, is in the schema.
 pub fn is_in_own_schema(relation: Oid) -> bool {
-    // SAFETY: as above.
+    // SAFETY: a look-up in the catalog, inside a transaction.
     unsafe { pg_sys::get_rel_namespace(relation) == schema() }
 }
 
 /// Whatever relation has the name in the schema; invalid if none has.
 fn of_schema(name: &CStr) -> Oid {
-    // SAFETY: as above.
+    // SAFETY: a look-up in the catalog, inside a transaction.
     unsafe { pg_sys::get_relname_relid(name.as_ptr(), schema()) }
 }
 
@@ -271,7 +271,7 @@ fn is_own(class: Oid, object: Oid) -> bool {
     if shared.is_some_and(|shared| (shared.knows)(jobs, name)) {
         return true;
     }
-    // SAFETY: as above.
+    // SAFETY: a look-up in the catalog, inside a transaction.
     let owner = unsafe { pg_sys::getExtensionOfObject(class, object) };
     let is_own = owner != pg_sys::InvalidOid && owner == extension();
     if let Some(shared) = shared

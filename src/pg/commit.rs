@@ -27,7 +27,7 @@ pub fn do_not_wait() {
 /// Called at the end of each transaction.
 pub fn restore() {
     if let Some(replaced) = REPLACED.take() {
-        // SAFETY: as above.
+        // SAFETY: the setting of this process, with a value that it had.
         unsafe { pg_sys::synchronous_commit = replaced };
     }
 }

@@ -51,6 +51,10 @@ impl Failure {
     }
 
     /// Raises the error; the transaction aborts.
+    #[expect(
+        clippy::unreachable,
+        reason = "the type of a report does not say that one of an error never returns"
+    )]
     pub fn raise(self) -> ! {
         self.report(PgLogLevel::ERROR);
         unreachable!("an error report at level ERROR does not return")
@@ -225,10 +229,10 @@ pub fn read_only() -> Failure {
     .hint("Start a transaction that is READ WRITE.")
 }
 
-pub fn not_a_text(column: usize) -> Failure {
+pub fn not_of_type(kind: &str, column: usize) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-        "a column of the extension's tables is not of type text",
+        format!("a column of the extension's tables is not of type {kind}"),
     )
     .detail(format!("It is column {column}."))
     .hint("Give the column its type back.")

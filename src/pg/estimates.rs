@@ -93,7 +93,7 @@ fn enlarge(relation: &mut pg_sys::RelOptInfo) {
         std::slice::from_raw_parts(list.elements, usize::try_from(list.length).unwrap_or(0))
     });
     for cell in indexes {
-        // SAFETY: as above.
+        // SAFETY: the list is one of nodes of this type.
         let index = unsafe { cell.ptr_value.cast::<pg_sys::IndexOptInfo>().as_mut() };
         index.into_iter().for_each(enlarge_index);
     }

@@ -33,6 +33,7 @@ pub mod settings; // what an administrator can set
 pub mod snapshot; // what is committed at one moment
 pub mod spi; // runs SQL statements and reads their results
 pub mod statement; // prepared statements
+pub mod stored; // types of values that a row points to
 pub mod trigger; // what the server tells a trigger function
 pub mod tuple; // a row as stored
 pub mod unguarded; // functions of the server that raise no error

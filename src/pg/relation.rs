@@ -52,7 +52,7 @@ impl Opened {
     }
 
     fn form(&self) -> &pg_sys::FormData_pg_class {
-        // SAFETY: as above; nothing is called while the reference lives.
+        // SAFETY: the relation is open; nothing is called while the reference lives.
         unsafe { &*(*self.0).rd_rel }
     }
 

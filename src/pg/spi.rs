@@ -111,7 +111,7 @@ pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
 /// As [`with_spi`] for a procedure that ends transactions.
 pub fn with_nonatomic_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
     let _depth = Depth::one_more();
-    // SAFETY: as above.
+    // SAFETY: connect and finish are paired on success; an error aborts.
     unsafe {
         pg_sys::SPI_connect_ext(pg_sys::SPI_OPT_NONATOMIC.cast_signed());
         let result = work(&Spi(PhantomData))?;

@@ -134,7 +134,7 @@ impl<'call> Trigger<'call> {
 
     /// The row after an INSERT or UPDATE.
     pub fn new_row(&self) -> Option<RawRow<'call>> {
-        // SAFETY: as above.
+        // SAFETY: the slots of an AFTER ROW trigger hold its rows, the second one in an UPDATE only.
         unsafe {
             match self.operation() {
                 pg_sys::TRIGGER_EVENT_INSERT => Some(RawRow::of((*self.data).tg_trigslot)),

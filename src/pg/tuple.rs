@@ -1,9 +1,9 @@
-//! A row in a tuple slot. The only reader of slots.
+//! A row in a tuple slot, and how its columns are read.
 
 #![allow(unsafe_code, reason = "reads tuple slots")]
 
 use crate::pg::compat;
-use crate::pg::error::not_a_text;
+use crate::pg::stored::Stored;
 use crate::pg::unguarded::{ExecStoreAllNullTuple, slot_getsomeattrs_int};
 use pgrx::FromDatum;
 use pgrx::datum::Interval;
@@ -187,33 +187,34 @@ impl RawRow<'_> {
     }
 
     pub fn far_int4(&self, column: usize) -> Option<i32> {
-        // SAFETY: as above.
+        // SAFETY: as for `far_number`.
         self.far(column)
             .and_then(|datum| unsafe { i32::from_datum(datum, false) })
     }
 
-    pub fn far_interval(&self, column: usize) -> Option<Interval> {
-        // SAFETY: the column is one of intervals.
-        self.far(column)
-            .and_then(|datum| unsafe { Interval::from_datum(datum, false) })
-    }
-
     pub fn far_flag(&self, column: usize) -> bool {
-        // SAFETY: as above.
+        // SAFETY: a boolean points to nothing, either.
         let flag = self
             .far(column)
             .and_then(|datum| unsafe { bool::from_datum(datum, false) });
         flag == Some(true)
     }
 
+    /// Of a column whose type was looked at when it was looked up, here and below: see [`Stored`].
+    pub fn far_interval(&self, column: usize) -> Option<Interval> {
+        // SAFETY: the column is one of intervals, as was found then.
+        self.far(column)
+            .and_then(|datum| unsafe { Interval::from_datum(datum, false) })
+    }
+
     pub fn far_text(&self, column: usize) -> Option<String> {
-        // SAFETY: the column is one of texts.
+        // SAFETY: the column is one of texts, as was found when it was looked up.
         self.far(column)
             .and_then(|datum| unsafe { String::from_datum(datum, false) })
     }
 
     pub fn far_texts(&self, column: usize) -> impl Iterator<Item = String> {
-        // SAFETY: the column is one of arrays of texts.
+        // SAFETY: the column is one of arrays of texts, as was found when it was looked up.
         let texts = self
             .far(column)
             .and_then(|datum| unsafe { Vec::<Option<String>>::from_datum(datum, false) });
@@ -321,7 +322,7 @@ impl RawRow<'_> {
             let columns = (*self.slot).tts_tupleDescriptor;
             let kind = (*compat::attribute(columns, column - 1)).atttypid;
             if kind != pg_sys::TEXTOID {
-                must_be_text(kind, column);
+                Stored::Text.must_be(kind, column);
             }
             FromDatum::from_datum(value, false)
         }
@@ -344,16 +345,6 @@ impl RawRow<'_> {
         // SAFETY: numbers point to nothing, whatever they were made of.
         self.raw(column)
             .and_then(|datum| unsafe { T::from_datum(datum, false) })
-    }
-}
-
-/// Raises an error unless the type is stored as a text: a domain, or one with a length.
-#[cold]
-fn must_be_text(kind: pg_sys::Oid, column: usize) {
-    // SAFETY: a look-up in the catalog.
-    let base = unsafe { pg_sys::getBaseType(kind) };
-    if !matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
-        not_a_text(column).raise();
     }
 }
 

@@ -213,7 +213,7 @@ impl Guard {
             }
             (0..1 << doublings).for_each(|_| std::hint::spin_loop());
         }
-        // SAFETY: as above.
+        // SAFETY: the lock is initialized.
         unsafe { pg_sys::LWLockAcquire(lock, exclusive) };
         Ok(Self(held))
     }

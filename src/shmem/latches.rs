@@ -20,7 +20,7 @@ pub fn own_number() -> u32 {
 struct Alarms(*mut pg_sys::WaitEventSet);
 // SAFETY: a backend has one thread.
 unsafe impl Send for Alarms {}
-// SAFETY: as above.
+// SAFETY: a backend has one thread, so none shares it.
 unsafe impl Sync for Alarms {}
 
 fn alarms() -> &'static Alarms {

@@ -95,14 +95,14 @@ impl<T> Part<T> {
     /// # Safety
     /// As [`Slots::slice`].
     pub unsafe fn slice<'m>(&self, start: *mut u8) -> &'m mut [T] {
-        // SAFETY: as above.
+        // SAFETY: as the caller says: the part is this process's alone, and has pages. It is aligned and in bounds.
         unsafe { from_raw_parts_mut(self.pointer(start), self.length) }
     }
 
     /// # Safety
     /// As [`Slots::slice`].
     pub unsafe fn get<'m>(&self, start: *mut u8) -> &'m mut T {
-        // SAFETY: as above; a part has at least one element.
+        // SAFETY: as for `slice`; a part has at least one element.
         unsafe { &mut *self.pointer(start) }
     }
 }

@@ -1,4 +1,4 @@
-//! Shared memory: one scheduler per database, each in a window of its own behind an LWLock. The only pointer casts.
+//! Shared memory: one scheduler per database, each in a window of its own behind an LWLock.
 
 mod access;
 mod arrays;

@@ -91,7 +91,7 @@ impl Command {
     /// # Safety
     /// As above.
     pub(super) unsafe fn slot_of_values(&self, relation: pg_sys::Relation) -> Slot {
-        // SAFETY: as above.
+        // SAFETY: as the caller says, the relation is open; the slot is one of the command's.
         unsafe {
             let slot = pg_sys::ExecAllocTableSlot(
                 &mut (*self.state).es_tupleTable,

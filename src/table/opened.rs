@@ -63,7 +63,7 @@ impl Command {
             };
             (Indexes::of(jobs.clone(), info), written, changed)
         };
-        // SAFETY: as above. What is published must be told apart by a key.
+        // SAFETY: the relation is open until the command ends. What is published must be told apart by a key.
         unsafe {
             match operation {
                 Operation::Look | Operation::Insert => {}

@@ -49,6 +49,6 @@ unsafe extern "C-unwind" fn terminate(signal: c_int) {
 }
 
 unsafe extern "C-unwind" fn reload(signal: c_int) {
-    // SAFETY: as above.
+    // SAFETY: the server's own handler, which sets a flag.
     unsafe { pg_sys::SignalHandlerForConfigReload(signal) };
 }
