@@ -9,8 +9,7 @@ use crate::pg::written::written_size;
 use crate::pg::{server, settings};
 use crate::runs::lease::is_lease;
 use pgrx::datum::Interval;
-
-pub const LONGEST: usize = 255;
+use turnstile_scheduler::LONGEST_NAME;
 
 /// The places of these arguments in each call about a job, and in each call about one of its runs.
 const JOB_ID: usize = 0;
@@ -22,8 +21,8 @@ pub fn name<'a>(value: Option<&'a str>, argument: &str) -> Result<Option<&'a str
         Some("") => Err(bad_value(format!("{argument} must not be empty"))
             .detail(format!("The argument \"{argument}\" is an empty string."))
             .hint("Pass a name; an optional one can be left out.")),
-        Some(text) if text.len() > LONGEST => Err(too_long(format!(
-            "{argument} is longer than {LONGEST} bytes"
+        Some(text) if text.len() > LONGEST_NAME => Err(too_long(format!(
+            "{argument} is longer than {LONGEST_NAME} bytes"
         ))
         .detail(format!("It has {} bytes.", text.len()))
         .hint("Use a short name or a hash.")),

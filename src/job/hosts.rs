@@ -1,7 +1,6 @@
 //! The concurrency key of an endpoint's host.
 
-/// The longest key that the table takes.
-const LONGEST: usize = 255;
+use turnstile_scheduler::LONGEST_NAME;
 
 /// As the generated column `concurrency_key` has it, which a BEFORE trigger cannot read yet. `None`: the table refuses the URL.
 pub fn key(url: &str) -> Option<String> {
@@ -11,8 +10,6 @@ pub fn key(url: &str) -> Option<String> {
     };
     let host = address.split(['/', '?']).next()?;
     let host = host.strip_suffix(port).unwrap_or(host);
-    if host.len() > LONGEST {
-        return None;
-    }
-    Some(format!("host:{}", host.to_ascii_lowercase()))
+    let key = format!("host:{}", host.to_ascii_lowercase());
+    (key.len() <= LONGEST_NAME).then_some(key)
 }

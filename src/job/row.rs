@@ -3,14 +3,13 @@
 use crate::job::lane::{EVERY_QUEUE, lane_of, session_key};
 use crate::job::later::Later;
 use crate::job::unique::{Mode, runs_alone};
-use crate::job::{column, gates};
+use crate::job::{column, gates, state};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
 use turnstile_scheduler::figures::State;
 use turnstile_scheduler::times::NEVER;
-use turnstile_scheduler::{GateKind, LaneSpec, LeaseView, RunId};
+use turnstile_scheduler::{GateKind, LONGEST_NAME, LaneSpec, LeaseView, RunId};
 
-const LONGEST_NAME: usize = 255;
 /// Far below where one more would overflow: such a job could never be claimed, and would stop its queue.
 const MOST_ATTEMPTS: i32 = 1_000_000_000;
 
@@ -73,14 +72,7 @@ impl RawRow<'_> {
     }
 
     pub fn state(&self) -> Option<State> {
-        match self.bytes(column::STATE)? {
-            b"available" => Some(State::Available),
-            b"scheduled" => Some(State::Scheduled),
-            b"retryable" => Some(State::Retryable),
-            b"running" => Some(State::Running),
-            b"blocked" => Some(State::Blocked),
-            _ => None,
-        }
+        state::counted(self.bytes(column::STATE)?)
     }
 
     /// The job that waits for this one.
@@ -114,29 +106,33 @@ impl RawRow<'_> {
             || self.has_followers()
             || self
                 .far_texts(later.unique_states)
-                .any(|state| state == "completed")
+                .any(|state| state == state::State::Completed.name())
     }
 
     pub fn is_blocked(&self) -> bool {
-        self.is_in_state(b"blocked")
+        self.is_in_state(state::State::Blocked)
     }
 
     pub fn is_available(&self) -> bool {
-        self.is_in_state(b"available")
+        self.is_in_state(state::State::Available)
     }
 
-    fn is_in_state(&self, state: &[u8]) -> bool {
-        self.bytes(column::STATE) == Some(state)
+    fn is_in_state(&self, state: state::State) -> bool {
+        self.bytes(column::STATE) == Some(state.name().as_bytes())
     }
 
     pub fn is_running(&self) -> bool {
-        self.is_in_state(b"running")
+        self.is_in_state(state::State::Running)
     }
 
-    /// Whether it is live and does not run.
+    /// Whether it waits for its time.
+    pub fn is_put_off(&self) -> bool {
+        self.is_in_state(state::State::Scheduled) || self.is_in_state(state::State::Retryable)
+    }
+
+    /// Whether it waits, and for no other job.
     pub fn is_waiting(&self) -> bool {
-        let state = self.bytes(column::STATE);
-        state.is_some_and(|state| matches!(state, b"available" | b"scheduled" | b"retryable"))
+        self.is_available() || self.is_put_off()
     }
 
     /// Whether a claim of the lane that looks at these positions may take it.

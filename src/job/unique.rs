@@ -1,5 +1,6 @@
 //! Unique keys: which modes there are and how long a job holds its key; or in which states, where a producer says that.
 
+use crate::job::state::{self, FINISHED, State, WAITING};
 use crate::pg::error::{Failure, Result, bad_value, null_element, quoted};
 use crate::pg::seeded::{Seeded, armed};
 
@@ -82,18 +83,13 @@ pub fn runs_alone(mode: Option<&str>) -> bool {
 
 /// The states in which a job holds its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct States(Vec<&'static str>);
-
-const WAITING: [&str; 4] = ["available", "scheduled", "retryable", "blocked"];
-const RUNNING: &str = "running";
-const FINISHED: [&str; 3] = ["completed", "cancelled", "discarded"];
+pub struct States(Vec<State>);
 
 impl States {
     /// Those of these names that are states.
     fn known<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Self {
-        let is_named = |state: &&str| names.clone().any(|name| name == *state);
-        let all = WAITING.into_iter().chain([RUNNING]).chain(FINISHED);
-        Self(all.filter(is_named).collect())
+        let is_named = |state: &State| names.clone().any(|name| name == state.name());
+        Self(state::all().filter(is_named).collect())
     }
 
     /// What a producer asked for, which must make sense.
@@ -103,13 +99,13 @@ impl States {
             let name = name
                 .as_deref()
                 .ok_or_else(|| null_element("unique_states"))?;
-            if !states.has(name) {
+            if State::named(name).is_none() {
                 return Err(bad_value("unique_states names an unknown state")
                     .detail(format!("It is {}.", quoted(name)))
                     .hint("Use available, scheduled, retryable, blocked, running, completed, cancelled and discarded."));
             }
         }
-        match states.has("available") {
+        match states.has(State::Available) {
             true => Ok(states),
             false => Err(bad_value("unique_states must contain available")
                 .detail("A job holds its key from when it is enqueued.")
@@ -119,7 +115,7 @@ impl States {
         }
     }
 
-    pub fn has(&self, state: &str) -> bool {
+    pub fn has(&self, state: State) -> bool {
         self.0.contains(&state)
     }
 
@@ -129,10 +125,7 @@ impl States {
     }
 
     fn waiting(&self) -> Vec<&'static str> {
-        WAITING
-            .into_iter()
-            .filter(|state| self.has(state))
-            .collect()
+        state::names(WAITING.into_iter().filter(|&state| self.has(state)))
     }
 }
 
@@ -167,12 +160,12 @@ impl Hold {
     pub fn state_names(&self) -> Option<Vec<&'static str>> {
         match self {
             Self::Mode(_) => None,
-            Self::States(states) => Some(states.0.clone()),
+            Self::States(states) => Some(state::names(states.0.iter().copied())),
         }
     }
 
     /// Whether a job keeps its key at this stage and in this state, live or finished, as long as its window is not over.
-    pub fn keeps_key(&self, stage: Stage, state: Option<&str>) -> bool {
+    pub fn keeps_key(&self, stage: Stage, state: Option<State>) -> bool {
         match self {
             Self::Mode(mode) => mode.keeps_key(stage),
             Self::States(states) => {
@@ -185,14 +178,14 @@ impl Hold {
     pub fn ends_at_start(&self) -> bool {
         match self {
             Self::Mode(mode) => mode.ends_at_start(),
-            Self::States(states) => !states.has(RUNNING),
+            Self::States(states) => !states.has(State::Running),
         }
     }
 
     /// The states in which a waiting job keeps its key, and whether it may have started before.
     pub fn waiting(&self) -> (Vec<&'static str>, bool) {
         match self {
-            Self::Mode(mode) => (WAITING.to_vec(), mode.keeps_key(Stage::Retrying)),
+            Self::Mode(mode) => (state::names(WAITING), mode.keeps_key(Stage::Retrying)),
             Self::States(states) => (states.waiting(), true),
         }
     }
@@ -200,10 +193,10 @@ impl Hold {
 
 impl Stage {
     /// `state` is that of the live job, if there is one.
-    pub fn of(state: Option<&str>, has_started: bool) -> Self {
+    pub fn of(state: Option<State>, has_started: bool) -> Self {
         match (state, has_started) {
             (None, _) => Stage::Gone,
-            (Some("running"), _) => Stage::Running,
+            (Some(State::Running), _) => Stage::Running,
             (Some(_), false) => Stage::Waiting,
             (Some(_), true) => Stage::Retrying,
         }

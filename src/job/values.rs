@@ -2,6 +2,7 @@
 
 use crate::job::column;
 use crate::job::later::Later;
+use crate::job::state::State;
 use crate::pg::call::{datum, word};
 use pgrx::pg_sys::Datum;
 
@@ -101,8 +102,8 @@ impl JobValues {
             column::PRIORITY => self.priority,
             column::RUN_AT => self.run_at.or(datum(now)),
             column::STATE => Some(match self.is_blocked {
-                true => word!("blocked"),
-                false => word!("available"),
+                true => word!(State::Blocked.name()),
+                false => word!(State::Available.name()),
             }),
             column::HOLDS_SESSION => datum(false),
             column::QUEUE => self.queue,

@@ -1,6 +1,7 @@
 //! The job that is asked about.
 
 use crate::job::gates;
+use crate::job::state::State;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, no_such_job};
 use crate::pg::spi::{Spi, Statement, statement};
@@ -37,7 +38,7 @@ impl Waiting {
             return Ok(found);
         }
         Err(match state_of(spi, id)? {
-            Some(state) => does_not_wait(id, &state),
+            Some(state) => does_not_wait(id, state),
             None => no_such_job(id),
         })
     }
@@ -45,8 +46,8 @@ impl Waiting {
     /// Nothing where there is no such job, or it does not wait.
     pub fn find(spi: &Spi, id: i64) -> Result<Option<Self>> {
         let rows = spi.run(&WAITING_JOB, &[datum(id)])?;
-        let state: Option<String> = rows.value(0, 4);
-        let Some(state) = state.filter(|state| state != "running") else {
+        let state = rows.value(0, 4).map(State::read).transpose()?;
+        let Some(state) = state.filter(|state| state.is_waiting()) else {
             return Ok(None);
         };
         let names: Option<Array<&str>> = rows.value(0, 1);
@@ -55,9 +56,9 @@ impl Waiting {
             id,
             spec: lane_of_row(&rows, 0),
             position: rows.required(0, 3)?,
-            is_available: state == "available",
-            is_blocked: state == "blocked",
-            is_retryable: state == "retryable",
+            is_available: state == State::Available,
+            is_blocked: state == State::Blocked,
+            is_retryable: state == State::Retryable,
             run_at: rows.required(0, 5)?,
             queue: rows.required(0, 6)?,
             tenant: rows.value(0, 7),
@@ -81,15 +82,15 @@ impl Waiting {
     }
 }
 
-fn does_not_wait(id: i64, state: &str) -> Failure {
+fn does_not_wait(id: i64, state: State) -> Failure {
     let what = match state {
-        "running" => "runs",
+        State::Running => "runs",
         _ => "has ended",
     };
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("job {id} does not wait, it {what}"),
     )
-    .detail(format!("Its state is {state}."))
+    .detail(format!("Its state is {}.", state.name()))
     .hint("Only a job that is available, scheduled, retryable or blocked waits.")
 }

@@ -292,7 +292,7 @@ impl<const BYTES: usize> Word<BYTES> {
 }
 
 macro_rules! word {
-    ($text:literal) => {{
+    ($text:expr) => {{
         static WORD: $crate::pg::call::Word<{ $text.len() + 1 }> =
             $crate::pg::call::Word::of($text);
         WORD.datum()

@@ -131,6 +131,14 @@ pub fn quoted(value: &str) -> String {
     }
 }
 
+/// Words for a message: "a, b or c".
+pub fn listed(words: &[&str], last: &str) -> String {
+    match words {
+        [others @ .., end] if !others.is_empty() => format!("{} {last} {end}", others.join(", ")),
+        words => words.concat(),
+    }
+}
+
 pub fn no_such_job(job_id: i64) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
@@ -281,24 +289,6 @@ pub fn memory_is_full(database: u32) -> Failure {
 /// The system did not give what a scheduler needs to begin with.
 pub fn out_of_memory(refusal: std::io::Error) -> Failure {
     no_room("the scheduler of this database").detail(format!("It says: {refusal}."))
-}
-
-pub fn invalid_column(column: &str) -> Failure {
-    Failure::new(
-        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
-        format!("a row of turnstile.job has an invalid {column}"),
-    )
-    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more; attempt and uncounted are 0 to 1,000,000,000.")
-    .hint("Finished jobs live in turnstile.job_history.")
-}
-
-pub fn out_of_lane() -> Failure {
-    Failure::new(
-        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
-        "a row of turnstile.job is not in its lane",
-    )
-    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key, unique key, priority or state after the trigger place_job had read them.")
-    .hint("Give that trigger a name that sorts before place_job.")
 }
 
 pub fn cancelled_by_trigger(change: &str) -> Failure {

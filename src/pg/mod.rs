@@ -37,5 +37,6 @@ pub mod stored; // types of values that a row points to
 pub mod trigger; // what the server tells a trigger function
 pub mod tuple; // a row as stored
 pub mod unguarded; // functions of the server that raise no error
+pub mod word; // words that statements give
 pub mod written; // a jsonb with its numbers written out
 pub mod zone; // time zones

@@ -1,5 +1,6 @@
 //! How jobs are ended from outside. A job whose children live ends after them.
 
+use crate::job::state::{End, State};
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::spi::{Spi, Statement, statement};
@@ -21,17 +22,12 @@ pub enum Outcome {
     Stops,
 }
 
-/// Ends the jobs that wait, for this reason. With the state `cancelled`, asks those that run to stop. Jobs that are not live are
+/// Ends the jobs that wait, for this reason. To cancel them, asks those that run to stop. Jobs that are not live are
 /// passed over.
-pub fn end_waiting(
-    spi: &Spi,
-    ids: &[i64],
-    state: &str,
-    error: Option<Datum>,
-) -> Result<Vec<Outcome>> {
+pub fn end_waiting(spi: &Spi, ids: &[i64], end: End, error: Option<Datum>) -> Result<Vec<Outcome>> {
     spi.run(&LOCK, &[datum(ids)])?;
     // Its snapshot is younger than the locks: who was waited for may have added children.
-    let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
+    let rows = spi.run(&END_WAITING, &[datum(ids), datum(end.name()), error])?;
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());
     let mut parents = Vec::new();
@@ -40,8 +36,8 @@ pub fn end_waiting(
         if rows.required(row, 4)? {
             return Err(cancelled_by_trigger("update"));
         }
-        let (runs, has_children) = (was == "running", rows.required(row, 5)?);
-        if has_children && (!runs || state == "cancelled") {
+        let (runs, has_children) = (was == State::Running.name(), rows.required(row, 5)?);
+        if has_children && (!runs || end == End::Cancelled) {
             parents.push((id, rows.value::<String>(row, 3).filter(|_| !runs), runs));
         }
         outcomes.push(match (runs, has_children) {
@@ -50,8 +46,8 @@ pub fn end_waiting(
             (false, false) => {
                 endings.push(Ending {
                     errors: rows.value(row, 3),
-                    is_cancelled_now: state == "cancelled",
-                    ..Ending::of_waiting(id, state)
+                    is_cancelled_now: end == End::Cancelled,
+                    ..Ending::of_waiting(id, end)
                 });
                 Outcome::Ended
             }
@@ -59,17 +55,20 @@ pub fn end_waiting(
     }
     end_locked(spi, endings)?;
     for (id, errors, runs) in parents {
-        stop(spi, id, state, errors, runs)?;
+        stop(spi, id, end, errors, runs)?;
     }
     Ok(outcomes)
 }
 
 /// No child starts any more; those that live are cancelled in passing. A parent that does not run waits for their end.
-fn stop(spi: &Spi, id: i64, state: &str, errors: Option<String>, runs: bool) -> Result<()> {
-    spi.run(&STOP_BATCH, &[datum(id), datum(state)])?;
+fn stop(spi: &Spi, id: i64, end: End, errors: Option<String>, runs: bool) -> Result<()> {
+    spi.run(&STOP_BATCH, &[datum(id), datum(end.name())])?;
     if !runs
         && spi
-            .run(&BLOCK_STOPPED, &[datum(id), datum(state), datum(errors)])?
+            .run(
+                &BLOCK_STOPPED,
+                &[datum(id), datum(end.name()), datum(errors)],
+            )?
             .len()
             == 0
     {

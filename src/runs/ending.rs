@@ -2,6 +2,7 @@
 
 use crate::job::column;
 use crate::job::lane::queue_key;
+use crate::job::state::End;
 use crate::permission::Restricted;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
@@ -19,7 +20,6 @@ use crate::{permission, table};
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
 use std::rc::Rc;
-use turnstile_scheduler::figures::Event;
 
 static MAKE_END_JOBS: Statement = statement!("end_jobs", []);
 static END_JOBS: Statement = Statement::of_catalog(
@@ -46,7 +46,7 @@ pub struct Ending<'a> {
     pub id: i64,
     /// The attempt of the run that ends; none for a job that waits.
     pub attempt: Option<i32>,
-    pub state: &'a str,
+    pub end: End,
     pub result: Option<Datum>,
     /// As text; none keeps those of the job.
     pub errors: Option<&'a str>,
@@ -68,11 +68,11 @@ pub struct Finished {
 
 impl<'a> Ending<'a> {
     /// Of a job that waits.
-    pub fn of_waiting(id: i64, state: &'a str) -> Self {
+    pub fn of_waiting(id: i64, end: End) -> Self {
         Self {
             id,
             attempt: None,
-            state,
+            end,
             result: None,
             errors: None,
             is_followed: false,
@@ -81,26 +81,18 @@ impl<'a> Ending<'a> {
         }
     }
 
-    pub fn of_run((id, attempt): (i64, i32), state: &'a str) -> Self {
+    pub fn of_run((id, attempt): (i64, i32), end: End) -> Self {
         Self {
             attempt: Some(attempt),
-            ..Self::of_waiting(id, state)
+            ..Self::of_waiting(id, end)
         }
     }
 
     /// As [`Self::of_run`], if the caller may end it.
-    pub fn of_worker(run: (i64, i32), state: &'a str, caller: Option<&'a Restricted>) -> Self {
+    pub fn of_worker(run: (i64, i32), end: End, caller: Option<&'a Restricted>) -> Self {
         Self {
             caller,
-            ..Self::of_run(run, state)
-        }
-    }
-
-    fn event(&self) -> Event {
-        match self.state {
-            "completed" => Event::Completed,
-            "cancelled" => Event::Cancelled,
-            _ => Event::Discarded,
+            ..Self::of_run(run, end)
         }
     }
 
@@ -119,7 +111,7 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     // The lock comes before the time: readers rely on it (src/tail/since.rs).
     let history = table::lock_history()?;
     let clock = Clock(Cell::new(server::now()));
-    let ends = endings.iter().map(|ending| (ending.id, ending.event()));
+    let ends = endings.iter().map(|ending| (ending.id, ending.end.event()));
     pending::begin(jobs.table, Work::End(ends.collect()));
     let finished = match table::partition(&jobs, history, clock.0.get()) {
         Some(partition) => table::command(|command| {
@@ -164,7 +156,7 @@ struct Past<'c> {
 
 impl Past<'_> {
     fn add(&mut self, job: &RawRow, queue: u64, ended: &Ended) -> Result<()> {
-        if !self.asked.leaves_row(job, queue, ended.state)? {
+        if !self.asked.leaves_row(job, queue, ended.end)? {
             return Ok(());
         }
         let open = || self.command.open_history(self.partition.clone(), self.jobs);
@@ -250,7 +242,7 @@ fn end_row(
         |row| ending.is_about(row),
         |job| {
             let ended = Ended {
-                state: ending.state,
+                end: ending.end,
                 finished_at: clock.time(&past.partition),
                 result: ending.result,
                 errors: ending.errors,
@@ -312,14 +304,14 @@ fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     fn all<T>(endings: &[&Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
         endings.iter().map(|ending| read(ending)).collect()
     }
-    let completed = endings.iter().filter(|ending| ending.state == "completed");
+    let completed = endings.iter().filter(|ending| ending.end == End::Completed);
     let unkept = keeping::queues_that_keep_none(spi, completed.map(|each| each.id).collect())?;
     let rows = spi.run(
         &END_JOBS,
         &[
             datum(all(endings, |ending| ending.id)),
             datum(all(endings, |ending| ending.attempt)),
-            datum(all(endings, |ending| ending.state.to_owned())),
+            datum(all(endings, |ending| ending.end.name())),
             datum(all(endings, |ending| ending.errors.map(str::to_owned))),
             datum(all(endings, |ending| ending.is_cancelled_now)),
             jsonb::array(&all(endings, |ending| ending.result)),

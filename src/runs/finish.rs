@@ -1,10 +1,11 @@
 //! What the verbs that end a run have in common.
 
+use crate::job::state::State;
 use crate::permission::{self, Verb};
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
-use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::ending::{Ending, end_locked};
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys::Datum;
@@ -72,7 +73,7 @@ pub fn fail_runs(
     ids: &[Option<i64>],
     attempts: &[i32],
     failing: &Failing,
-) -> Result<Vec<String>> {
+) -> Result<Vec<State>> {
     let arguments = [
         datum(ids),
         datum(attempts),
@@ -98,14 +99,18 @@ pub fn fail_runs(
     let mut endings = Vec::with_capacity(rows.len());
     let mut repeated = Vec::new();
     for row in 0..rows.len() {
-        let state: String = rows.required(row, 2)?;
+        let state = State::read(rows.required(row, 2)?)?;
         if rows.required(row, 5)? {
             return Err(cancelled_by_trigger("update"));
         }
         let attempt = rows.required(row, 4)?;
-        match state == "retryable" {
-            true => repeated.push((rows.required(row, 1)?, attempt)),
-            false => endings.push(ending(&rows, row, attempt)?),
+        let run = (rows.required(row, 1)?, attempt);
+        match state {
+            State::Retryable => repeated.push(run),
+            state => endings.push(Ending {
+                errors: rows.value(row, 3),
+                ..Ending::of_run(run, state.required_end()?)
+            }),
         }
         states.push(state);
     }
@@ -115,17 +120,8 @@ pub fn fail_runs(
     Ok(states)
 }
 
-/// How a run ends by a row (id, new state, errors).
-fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: i32) -> Result<Ending<'rows>> {
-    let run = (rows.required(row, 1)?, attempt);
-    Ok(Ending {
-        errors: rows.value(row, 3),
-        ..Ending::of_run(run, rows.required(row, 2)?)
-    })
-}
-
 /// Fails one run; gives its new state.
-pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
+pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<State> {
     permission::job(spi, Verb::Work, job_id)?;
     of_run(spi, job_id, attempt, || {
         Ok(fail_runs(spi, &[Some(job_id)], &[attempt], failing)?.pop())
@@ -158,26 +154,28 @@ pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Option<Fa
         return Ok(Some(no_such_job(job_id)));
     }
     let (state, current): (&str, i32) = (rows.required(0, 1)?, rows.required(0, 2)?);
-    let is_running = state == "running" && current == attempt;
+    let is_running = state == State::Running.name() && current == attempt;
     Ok((!is_running).then(|| superseded(job_id, attempt, state, current)))
 }
 
 /// Whether the run (job_id, attempt) is running and its cancellation was asked for.
 pub fn is_to_be_cancelled(spi: &Spi, job_id: i64, attempt: i32) -> Result<bool> {
     let rows = spi.run(&FIND, &[datum(job_id)])?;
-    let is_run = rows.value(0, 1) == Some("running") && rows.value(0, 2) == Some(attempt);
+    let is_run =
+        rows.value(0, 1) == Some(State::Running.name()) && rows.value(0, 2) == Some(attempt);
     Ok(is_run && rows.value(0, 3) == Some(true))
 }
 
 /// The state of a job, live or finished; none if there is no such job.
-pub fn state_of(spi: &Spi, job_id: i64) -> Result<Option<String>> {
-    Ok(spi.run(&FIND, &[datum(job_id)])?.value(0, 1))
+pub fn state_of(spi: &Spi, job_id: i64) -> Result<Option<State>> {
+    let rows = spi.run(&FIND, &[datum(job_id)])?;
+    rows.value(0, 1).map(State::read).transpose()
 }
 
-pub fn wrong_state(job_id: i64, state: &str, hint: &'static str) -> Failure {
+pub fn wrong_state(job_id: i64, state: State, hint: &'static str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("job {job_id} is {state}"),
+        format!("job {job_id} is {}", state.name()),
     )
     .detail("The call needs a job in another state.")
     .hint(hint)

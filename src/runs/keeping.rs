@@ -9,6 +9,7 @@
 use crate::job::column;
 use crate::job::lane::queue_key;
 use crate::job::queue_settings::{self, Version};
+use crate::job::state::End;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
@@ -38,9 +39,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether a job of this queue that ends in this state leaves a row in the history. All its columns can be read.
-    pub fn leaves_row(&mut self, job: &RawRow, queue: u64, state: &str) -> Result<bool> {
-        if state != "completed" || !self.keeps_none(job, queue)? {
+    /// Whether a job of this queue that ends so leaves a row in the history. All its columns can be read.
+    pub fn leaves_row(&mut self, job: &RawRow, queue: u64, end: End) -> Result<bool> {
+        if end != End::Completed || !self.keeps_none(job, queue)? {
             return Ok(true);
         }
         Ok(job.is_needed_when_completed() && !armed(Seeded::LeaveNobodyAnything))

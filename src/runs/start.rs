@@ -3,7 +3,7 @@
 use crate::job::claim_epoch::{self, Claim};
 use crate::job::column;
 use crate::job::later::Later;
-use crate::job::queue_settings;
+use crate::job::{queue_settings, state};
 use crate::pg::call::{datum, word};
 use crate::pg::error::Result;
 use crate::pg::output::Output;
@@ -195,7 +195,7 @@ impl Run {
             lease_expires_at,
         ] = CHANGED;
         [
-            (state, Some(word!("running"))),
+            (state, Some(word!(state::State::Running.name()))),
             (
                 attempt,
                 datum(attempts.saturating_add(skipped).saturating_add(1)),

@@ -7,7 +7,7 @@
 use crate::job::gates::{self, Descriptor};
 use crate::job::tables;
 use crate::pg::call::datum;
-use crate::pg::error::{Result, notice};
+use crate::pg::error::{Result, internal, notice};
 use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
@@ -126,7 +126,9 @@ fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
 fn gate_of_row(rows: &Rows, row: usize) -> Result<Gate> {
     let number: i32 = rows.required(row, 1)?;
     let mut known = gates::all().filter(|gate| i32::from(gate.number) == number);
-    let kind = known.next().map(|gate| gate.kind).unwrap_or_default();
+    let kind = known.next().map(|gate| gate.kind).ok_or_else(|| {
+        internal("a gate is of an unknown kind").detail(format!("Its number is {number}."))
+    })?;
     let key: i64 = rows.required(row, 2)?;
     Ok((kind, key.cast_unsigned()))
 }

@@ -11,6 +11,7 @@ use super::multi_insert::MultiInsert;
 use super::own_indexes;
 use super::slot::{Slot, write};
 use super::surroundings::Jobs;
+use crate::job::state::End;
 use crate::pg::call::datum;
 use crate::pg::catalog_row::Row;
 use crate::pg::error::Result;
@@ -32,7 +33,7 @@ const BY_RANGE: u8 = b'r';
 
 /// What the history records of a job when it ends.
 pub struct Ended<'a> {
-    pub state: &'a str,
+    pub end: End,
     pub finished_at: i64,
     pub result: Option<Datum>,
     /// As text; none keeps those of the job.
@@ -307,7 +308,7 @@ impl History<'_> {
         let errors = ended.errors.and_then(jsonb);
         let value = |source: Source| match source {
             Source::Job(number) => job.raw(number),
-            Source::State => datum(ended.state),
+            Source::State => datum(ended.end.name()),
             Source::FinishedAt => datum(ended.finished_at),
             Source::Result => ended.result,
             Source::Errors(number) => errors.or_else(|| job.raw(number)),

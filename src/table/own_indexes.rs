@@ -53,7 +53,7 @@ const OF_JOBS: [(Shape, Condition); 7] = [
             ],
             Some("(waits_for = 'time'::text)"),
         ),
-        |row| matches!(row.bytes(column::STATE), Some(b"scheduled" | b"retryable")),
+        |row| row.is_put_off(),
     ),
     (
         Shape(&[("owner_pid", Kind::Int)], Some("(owner_pid IS NOT NULL)")),

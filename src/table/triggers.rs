@@ -4,10 +4,12 @@
 use crate::job::claim_epoch;
 use crate::job::column;
 use crate::job::later::Later;
+use crate::job::refused::{invalid_column, out_of_lane};
 use crate::job::row::{FOR_ITS_TIME, JobRow, waits_for};
+use crate::job::state;
 use crate::permission;
 use crate::pg::call::{Call, datum, word};
-use crate::pg::error::{Result, invalid_column, out_of_lane};
+use crate::pg::error::Result;
 use crate::pg::functions::sql_function;
 use crate::pg::room;
 use crate::pg::seeded::{Seeded, armed};
@@ -87,7 +89,7 @@ pub fn place(
     let keys = keys.into_iter().flatten();
     let keys = keys.map(|(column, key)| (column, datum(key.cast_signed())));
     let is_ahead = row.is_ahead(server::now()) && !old.is_some_and(|old| is_hurried(old, row));
-    let state = is_ahead.then(|| (column::STATE, Some(word!("scheduled"))));
+    let state = is_ahead.then(|| (column::STATE, Some(word!(state::State::Scheduled.name()))));
     let waits = (is_ahead || !row.waits_as_stored()).then(|| {
         let state = match is_ahead {
             true => Some(State::Scheduled),

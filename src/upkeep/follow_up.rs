@@ -7,6 +7,7 @@
 
 mod effort;
 mod look;
+mod outcome;
 
 pub use effort::Effort;
 

@@ -113,6 +113,7 @@ pub use memory::gate::{Gate, GateKind, Limit};
 pub use memory::header::Header;
 pub use memory::lane::{EVERY_QUEUE, Lane, LaneKey, LaneSpec, group_range_of_queue};
 pub use memory::lease::{Lease, RunId};
+pub use memory::longest::LONGEST_NAME;
 pub use memory::meter::Meter;
 pub use memory::node::Node;
 pub use memory::outside::{OUTSIDE_BUCKETS, OUTSIDE_RECORDS, Outside};

@@ -2,6 +2,7 @@
 
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Choice, Filter, choice};
+use crate::job::state::{End, LIVE, State, WAITING};
 use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
 use crate::pg::error::{Result, never_changes, no_such_job};
@@ -15,30 +16,27 @@ arguments!(discard: JOB_ID, ATTEMPT, ERROR);
 
 static FIND_JOBS: Choice = choice!("find_jobs", "live");
 
-const WAITING: [&str; 4] = ["available", "scheduled", "retryable", "blocked"];
-const LIVE: [&str; 5] = ["available", "scheduled", "retryable", "blocked", "running"];
-
 pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
     let state = with_spi(|spi| permission::manage(spi, job_id, || cancel_job(spi, job_id)))?;
-    Ok(datum(state))
+    Ok(datum(state.name()))
 }
 
-fn cancel_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
+fn cancel_job(spi: &Spi, job_id: i64) -> Result<State> {
     let mut rounds = Rounds::new();
     loop {
-        let before = end_waiting(spi, &[job_id], "cancelled", None)?;
+        let before = end_waiting(spi, &[job_id], End::Cancelled, None)?;
         match before.first() {
-            Some(Outcome::Runs) => return Ok("running"),
-            Some(Outcome::Stops) => return Ok("blocked"),
-            Some(Outcome::Ended) => return Ok("cancelled"),
+            Some(Outcome::Runs) => return Ok(State::Running),
+            Some(Outcome::Stops) => return Ok(State::Blocked),
+            Some(Outcome::Ended) => return Ok(State::Cancelled),
             None => {}
         }
-        match state_of(spi, job_id)?.as_deref() {
+        match state_of(spi, job_id)? {
             None => return Err(no_such_job(job_id)),
-            Some("cancelled") => return Ok("cancelled"),
-            Some(state @ ("completed" | "discarded")) => {
+            Some(state @ State::Cancelled) => return Ok(state),
+            Some(state) if state.is_finished() => {
                 let hint = "A finished job cannot be cancelled.";
                 return Err(wrong_state(job_id, state, hint));
             }
@@ -56,28 +54,28 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
         Some(attempt) => fail_run(spi, job_id, attempt, &Failing::for_good(error)),
         None => permission::manage(spi, job_id, || discard_waiting(spi, job_id, error)),
     })?;
-    Ok(datum(state))
+    Ok(datum(state.name()))
 }
 
-fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
+fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<State> {
     let mut rounds = Rounds::new();
     loop {
-        let before = end_waiting(spi, &[job_id], "discarded", error)?;
+        let before = end_waiting(spi, &[job_id], End::Discarded, error)?;
         match before.first() {
             Some(Outcome::Runs) => {
                 let hint = "Pass the attempt to discard the run, or ask for its cancellation.";
-                return Err(wrong_state(job_id, "running", hint));
+                return Err(wrong_state(job_id, State::Running, hint));
             }
-            Some(Outcome::Stops) => return Ok("blocked".into()),
-            Some(Outcome::Ended) => return Ok("discarded".into()),
+            Some(Outcome::Stops) => return Ok(State::Blocked),
+            Some(Outcome::Ended) => return Ok(State::Discarded),
             None => {}
         }
         match state_of(spi, job_id)? {
             None => return Err(no_such_job(job_id)),
-            Some(state) if state == "discarded" => return Ok(state),
-            Some(state) if state == "completed" || state == "cancelled" => {
+            Some(state @ State::Discarded) => return Ok(state),
+            Some(state) if state.is_finished() => {
                 let hint = "A finished job cannot be discarded.";
-                return Err(wrong_state(job_id, &state, hint));
+                return Err(wrong_state(job_id, state, hint));
             }
             // Another transaction has brought it back meanwhile.
             Some(_) => rounds.begin_again((), || never_changes(job_id))?,
@@ -86,19 +84,19 @@ fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<Strin
 }
 
 pub fn cancel_many(call: &Call) -> Result<Option<Datum>> {
-    end_many(call, &LIVE, "cancelled")
+    end_many(call, &LIVE, End::Cancelled)
 }
 
 pub fn discard_many(call: &Call) -> Result<Option<Datum>> {
-    end_many(call, &WAITING, "discarded")
+    end_many(call, &WAITING, End::Discarded)
 }
 
-fn end_many(call: &Call, states: &[&'static str], state: &str) -> Result<Option<Datum>> {
+fn end_many(call: &Call, states: &[State], end: End) -> Result<Option<Datum>> {
     must_be_writable()?;
     let filter = Filter::of(call, states, &[])?;
     let ended = with_spi(|spi| {
         let ids = filter.lock(spi, &FIND_JOBS, 0)?;
-        Ok(end_waiting(spi, &ids, state, None)?.len())
+        Ok(end_waiting(spi, &ids, end, None)?.len())
     })?;
     Ok(count(ended))
 }

@@ -1,6 +1,7 @@
 //! `delete_many`: finished jobs leave the history before their time.
 
 use crate::api::operate::filter::{Choice, Filter, choice};
+use crate::job::state::FINISHED;
 use crate::pg::call::{Call, datum, must_be_writable};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
@@ -9,8 +10,6 @@ use pgrx::pg_sys::Datum;
 static FIND: Choice = choice!("find_deletable", "finished", "deletable");
 static LOCK: Statement = statement!("lock_finished", [INT8ARRAYOID]);
 static DELETE: Statement = statement!("delete_finished", [INT8ARRAYOID]);
-
-const FINISHED: [&str; 3] = ["completed", "cancelled", "discarded"];
 
 pub fn delete_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;

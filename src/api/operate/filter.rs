@@ -2,6 +2,7 @@
 
 use crate::api::arguments::{bound, check_wait, name};
 use crate::job::routes;
+use crate::job::state::{self, State};
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
 use crate::pg::error::{Result, bad_value};
@@ -30,7 +31,7 @@ const NAMES: [(usize, &str); 6] = [
 /// Which jobs a call is about.
 pub struct Filter {
     names: [Option<Datum>; 6],
-    pub states: Vec<&'static str>,
+    pub states: Vec<State>,
     older_than: Option<Datum>,
     most: i64,
     parent: Option<Datum>,
@@ -42,7 +43,7 @@ pub struct Filter {
 
 impl Filter {
     /// The filter of a call, which must have at least one argument. Without a state it is about the `usual` ones.
-    pub fn of(call: &Call, usual: &[&'static str], others: &[&'static str]) -> Result<Self> {
+    pub fn of(call: &Call, usual: &[State], others: &[State]) -> Result<Self> {
         for (index, argument) in NAMES {
             name(call.text(index), argument)?;
         }
@@ -65,12 +66,14 @@ impl Filter {
         let known = || usual.iter().chain(others).copied();
         let states = match call.text(STATE) {
             None => usual.to_vec(),
-            Some(state) => known().filter(|&known| known == state).collect(),
+            Some(state) => known().filter(|known| known.name() == state).collect(),
         };
         if states.is_empty() {
-            let known: Vec<&str> = known().collect();
             return Err(bad_value("this call is not about jobs of that state")
-                .detail(format!("The state must be one of {}.", known.join(", ")))
+                .detail(format!(
+                    "The state must be one of {}.",
+                    state::names(known()).join(", ")
+                ))
                 .hint("Leave the state out for the usual ones."));
         }
         Ok(Self {
@@ -97,7 +100,7 @@ impl Filter {
     /// Locks the jobs that are found, and gives their ids in order.
     pub fn lock(&self, spi: &Spi, choice: &Choice, already: usize) -> Result<Vec<i64>> {
         let [queue, kind, tenant, account, session, concurrency_key] = self.names;
-        let states: Vec<String> = self.states.iter().map(|&state| state.into()).collect();
+        let states = state::names(self.states.iter().copied());
         let [first_id, last_id] = self.ids;
         let left = i64::try_from(already).map_or(0, |already| self.most - already);
         let statement = match self.parent {

@@ -26,9 +26,9 @@ fn reprioritize_job(spi: &Spi, job_id: i64, priority: i32) -> Result<Option<Datu
         Some(false) => return Err(cancelled_by_trigger("update")),
         None => {}
     }
-    match state_of(spi, job_id)?.as_deref() {
+    match state_of(spi, job_id)? {
         None => Err(no_such_job(job_id)),
-        Some(state @ ("completed" | "cancelled" | "discarded")) => {
+        Some(state) if state.is_finished() => {
             let hint = "A finished job waits for nothing.";
             Err(wrong_state(job_id, state, hint))
         }

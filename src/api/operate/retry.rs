@@ -3,6 +3,7 @@
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Choice, Filter, choice};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
+use crate::job::state::State;
 use crate::permission;
 use crate::pg::call::{Call, count, datum, must_be_writable};
 use crate::pg::catalog;
@@ -26,30 +27,30 @@ static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT
 static FIND_JOBS: Choice = choice!("find_jobs", "live");
 static FIND_FINISHED: Choice = choice!("find_finished", "finished", "retriable");
 
-const USUAL: [&str; 3] = ["retryable", "cancelled", "discarded"];
-const OTHERS: [&str; 2] = ["scheduled", "completed"];
+const USUAL: [State; 3] = [State::Retryable, State::Cancelled, State::Discarded];
+const OTHERS: [State; 2] = [State::Scheduled, State::Completed];
 
 pub fn retry(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
     let state = with_spi(|spi| permission::manage(spi, job_id, || retry_job(spi, job_id)))?;
-    Ok(datum(state))
+    Ok(datum(state.name()))
 }
 
-fn retry_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
+fn retry_job(spi: &Spi, job_id: i64) -> Result<State> {
     let mut rounds = Rounds::new();
     loop {
         if make_available(spi, &[job_id])? > 0 {
-            return Ok("available");
+            return Ok(State::Available);
         }
-        match state_of(spi, job_id)?.as_deref() {
+        match state_of(spi, job_id)? {
             None => return Err(no_such_job(job_id)),
-            Some("available") => return Ok("available"),
-            Some(state @ "running") => {
+            Some(state @ State::Available) => return Ok(state),
+            Some(state @ State::Running) => {
                 let hint = "It can be brought back once it has ended.";
                 return Err(wrong_state(job_id, state, hint));
             }
-            Some("completed" | "cancelled" | "discarded") => {
+            Some(state) if state.is_finished() => {
                 // The look at its last end must be younger than the lock: the attempt that it shows is
                 // never to be made again.
                 spi.run(&LOCK_FINISHED, &[datum(vec![job_id])])?;
@@ -63,16 +64,16 @@ fn retry_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
                     let has_children = bring_back_children(spi, &[job_id])?;
                     let is_behind = line_up_later(spi, &[job_id])?;
                     return Ok(match has_children || is_behind {
-                        true => "blocked",
-                        false => "available",
+                        true => State::Blocked,
+                        false => State::Available,
                     });
                 }
                 // No other call can bring it back while its history is locked.
-                if is_finished(spi, job_id)? {
+                if state_of(spi, job_id)?.is_some_and(State::is_finished) {
                     return Err(cancelled_by_trigger("insertion"));
                 }
             }
-            Some(state @ "blocked") => {
+            Some(state @ State::Blocked) => {
                 let hint = "It goes on when the jobs that it waits for have ended.";
                 return Err(wrong_state(job_id, state, hint));
             }
@@ -92,11 +93,6 @@ fn has_lost_parent(job_id: i64, parent: i64) -> Failure {
         "Nothing is left of job {parent}, of which it is a child."
     ))
     .hint("Enqueue it again, or set parent to NULL in its row of turnstile.job_history.")
-}
-
-fn is_finished(spi: &Spi, job_id: i64) -> Result<bool> {
-    let state = state_of(spi, job_id)?;
-    Ok(state.is_some_and(|state| matches!(&*state, "completed" | "cancelled" | "discarded")))
 }
 
 /// Makes jobs available that wait for their time; returns how many.
@@ -154,9 +150,8 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let mut filter = Filter::of(call, &USUAL, &OTHERS)?;
     let states = std::mem::take(&mut filter.states);
-    let (waiting, finished): (Vec<&'static str>, Vec<&'static str>) = states
-        .into_iter()
-        .partition(|state| matches!(*state, "retryable" | "scheduled"));
+    let (finished, waiting): (Vec<State>, Vec<State>) =
+        states.into_iter().partition(|state| state.is_finished());
     let retried = with_spi(|spi| {
         let mut retried = 0;
         if !waiting.is_empty() {

@@ -1,6 +1,5 @@
 //! One element of the array that `enqueue_many` takes.
 
-use crate::api::arguments::LONGEST;
 use crate::api::produce::new_job::Named;
 use crate::api::produce::ties::Ties;
 use crate::job::lane::EVERY_QUEUE;
@@ -17,6 +16,7 @@ use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::PgSqlErrorCode;
 use std::panic::AssertUnwindSafe;
+use turnstile_scheduler::LONGEST_NAME;
 
 /// The arguments of `enqueue`; NULL is the same as a key that is left out.
 #[derive(Default)]
@@ -173,9 +173,9 @@ fn text<'j>(key: &str, value: &Json<'j>) -> Result<&'j str> {
 fn name<'j>(key: &str, value: &Json<'j>) -> Result<&'j str> {
     match text(key, value)? {
         "" => Err(bad_value(format!("{key} must not be empty"))),
-        long if long.len() > LONGEST => {
-            Err(too_long(format!("{key} is longer than {LONGEST} bytes")))
-        }
+        long if long.len() > LONGEST_NAME => Err(too_long(format!(
+            "{key} is longer than {LONGEST_NAME} bytes"
+        ))),
         name => Ok(name),
     }
 }
@@ -266,7 +266,7 @@ fn columns(key: &str, value: &Json) -> Result<Vec<Option<String>>> {
 /// A time as the server reads it; its errors become errors of the element.
 fn time<T>(key: &str, value: &Json, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = text(key, value)?;
-    if text.len() > LONGEST {
+    if text.len() > LONGEST_NAME {
         return Err(bad_value(format!("{key} is too long for a time")));
     }
     let not_a_time = |cause| match cause {

@@ -4,6 +4,7 @@ use crate::api::produce::asked_key::UniqueKey;
 use crate::api::produce::new_job::NewJob;
 use crate::api::produce::unique_key::{Holder, Key, Taken};
 use crate::job::numbers;
+use crate::job::state::State;
 use crate::job::unique::{Mode, Stage};
 use crate::job::values::job_statement;
 use crate::permission::Verb;
@@ -160,7 +161,7 @@ fn replace(spi: &Spi, job_table: pg_sys::Oid, job: &NewJob, holder: &Holder) -> 
             Meeting::IsReplaced
         }
         Some(false) if !is_parent => Meeting::IsNotReplaced,
-        Some(false) if holder.hold.keeps_key(Stage::Running, Some("running")) => {
+        Some(false) if holder.hold.keeps_key(Stage::Running, Some(State::Running)) => {
             Meeting::StaysAsFound
         }
         Some(false) => Meeting::IsUnderWay,

@@ -1,6 +1,7 @@
 //! A unique key as the tables know it: its last holder, and how it is taken. `sql/schema/tables/unique.sql` says why this is
 //! free of races.
 
+use crate::job::state::State;
 use crate::job::unique::{Hold, Stage};
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, key_not_written};
@@ -41,7 +42,7 @@ pub struct Holder {
     pub hold: Hold,
     pub stage: Stage,
     /// That of the live job, or in which it has ended, where that counts.
-    state: Option<String>,
+    state: Option<State>,
     is_over: bool,
 }
 
@@ -53,7 +54,7 @@ pub struct Taken {
 
 impl Holder {
     pub fn counts(&self) -> bool {
-        !self.is_over && self.hold.keeps_key(self.stage, self.state.as_deref())
+        !self.is_over && self.hold.keeps_key(self.stage, self.state)
     }
 }
 
@@ -67,13 +68,15 @@ impl Key<'_> {
         if rows.len() == 0 {
             return Ok(None);
         }
+        let state = |column| rows.value(0, column).map(State::read).transpose();
+        let live = state(5)?;
         Ok(Some(Holder {
             generation: rows.required(0, 1)?,
             job_id: rows.required(0, 2)?,
             hold: Hold::stored(rows.value(0, 3), rows.value(0, 7))?,
-            state: rows.value(0, 5).or_else(|| rows.value(0, 8)),
+            state: live.or(state(8)?),
             is_over: rows.required(0, 4)?,
-            stage: Stage::of(rows.value(0, 5), rows.value(0, 6).unwrap_or(false)),
+            stage: Stage::of(live, rows.value(0, 6).unwrap_or(false)),
         }))
     }
 

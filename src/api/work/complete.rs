@@ -5,6 +5,7 @@ use crate::api::work::claimer::follower;
 use crate::api::work::many::{RunKey, must_match, runs};
 use crate::claims::or_wait::claim_or_wait;
 use crate::job::lane::queue_key;
+use crate::job::state::End;
 use crate::permission::{self, Restricted, Verb};
 use crate::pg::call::{Call, Jsonb, arguments, count, datum, must_be_writable};
 use crate::pg::error::{Result, notice};
@@ -82,7 +83,7 @@ fn ending<'a>(
     Ending {
         result,
         is_followed,
-        ..Ending::of_worker(run, "completed", caller)
+        ..Ending::of_worker(run, End::Completed, caller)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn fail(call: &Call) -> Result<Option<Datum>> {
         ..Failing::default()
     };
     let state = with_spi(|spi| fail_run(spi, job_id, attempt, &failing))?;
-    Ok(datum(state))
+    Ok(datum(state.name()))
 }
 
 pub fn fail_many(call: &Call) -> Result<Option<Datum>> {

@@ -8,6 +8,7 @@ use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::output::Output;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
+use crate::pg::word::read;
 use pgrx::pg_sys::Datum;
 
 arguments!(heartbeat_many: JOB_IDS, ATTEMPTS, LEASE, UNBIND);
@@ -18,7 +19,27 @@ static HEARTBEAT_MANY: Statement = statement!(
     [INT8ARRAYOID, INT4ARRAYOID, INTERVALOID, BOOLOID]
 );
 
-const LOST: &str = "lost";
+/// What a worker is told of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Running,
+    CancelRequested,
+    Lost,
+}
+
+impl Status {
+    const NAMES: [(&str, Self); 3] = [
+        ("running", Self::Running),
+        ("cancel_requested", Self::CancelRequested),
+        ("lost", Self::Lost),
+    ];
+
+    fn name(self) -> &'static str {
+        let mut names = Self::NAMES.into_iter();
+        let known = names.find(|&(_, status)| status == self);
+        known.map_or("", |(name, _)| name)
+    }
+}
 
 /// A run in its place among those of the call; without an id where the caller may not work on the queue.
 #[derive(Clone, Copy)]
@@ -31,7 +52,7 @@ struct Given {
 /// The runs whose rows are locked now, or are gone, and those that another transaction has locked, as they are without it.
 struct Looked {
     ours: Vec<Given>,
-    held: Vec<(Given, &'static str)>,
+    held: Vec<(Given, Status)>,
     has_locked: bool,
 }
 
@@ -45,7 +66,7 @@ pub fn heartbeat_many(call: &Call) -> Result<Option<Datum>> {
     let mut output = Output::of(call);
     with_spi(|spi| {
         let given = given(permitted(spi, &runs)?);
-        let mut told = vec![LOST; runs.len()];
+        let mut told = vec![Status::Lost; runs.len()];
         // Who unbinds a run relies on it. Such a call waits, and locks in the order of ids alone, or two could wait for each other.
         let mut looked = match unbind || armed(Seeded::WaitForHeldRuns) {
             true => Looked::all_ours(given),
@@ -68,7 +89,7 @@ pub fn heartbeat_many(call: &Call) -> Result<Option<Datum>> {
         }
         for (place, (status, &(job_id, _))) in told.into_iter().zip(&runs).enumerate() {
             let ord = datum(i32::try_from(place + 1).unwrap_or(i32::MAX));
-            output.push([ord, datum(job_id), datum(status)].into_iter());
+            output.push([ord, datum(job_id), datum(status.name())].into_iter());
         }
         Ok(None)
     })
@@ -100,8 +121,8 @@ fn look(spi: &Spi, runs: &[Given]) -> Result<Looked> {
     for (row, &run) in runs.iter().enumerate() {
         let (is_locked, status): (bool, &str) = (rows.required(row, 1)?, rows.required(row, 2)?);
         looked.has_locked |= is_locked;
-        match known(status) {
-            status if !is_locked && status != LOST => looked.held.push((run, status)),
+        match read(status, Status::NAMES)? {
+            status if !is_locked && status != Status::Lost => looked.held.push((run, status)),
             _ => looked.ours.push(run),
         }
     }
@@ -112,7 +133,7 @@ fn extend(
     spi: &Spi,
     runs: &[Given],
     [lease, unbind]: [Option<Datum>; 2],
-    told: &mut [&'static str],
+    told: &mut [Status],
 ) -> Result<()> {
     let [ids, attempts] = keys(runs);
     let rows = spi.run(&HEARTBEAT_MANY, &[ids, attempts, lease, unbind])?;
@@ -120,7 +141,7 @@ fn extend(
         if rows.required(row, 2)? {
             return Err(cancelled_by_trigger("update"));
         }
-        tell(told, run, known(rows.required(row, 1)?));
+        tell(told, run, read(rows.required(row, 1)?, Status::NAMES)?);
     }
     Ok(())
 }
@@ -131,15 +152,7 @@ fn keys(runs: &[Given]) -> [Option<Datum>; 2] {
     [datum(ids), datum(attempts)]
 }
 
-fn known(status: &str) -> &'static str {
-    let others = ["running", "cancel_requested"];
-    others
-        .into_iter()
-        .find(|&other| other == status)
-        .unwrap_or(LOST)
-}
-
-fn tell(told: &mut [&'static str], run: Given, status: &'static str) {
+fn tell(told: &mut [Status], run: Given, status: Status) {
     if let Some(place) = told.get_mut(run.place) {
         *place = status;
     }

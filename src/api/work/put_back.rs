@@ -1,6 +1,7 @@
 //! Runs that end without having counted: `release` and `snooze`.
 
 use crate::api::arguments::{check_wait, run};
+use crate::job::state::End;
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;
@@ -37,7 +38,7 @@ fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Opti
             if spi.run(how, &arguments)?.len() > 0 {
                 return Ok(Some(()));
             }
-            let ending = Ending::of_run((job_id, attempt), "cancelled");
+            let ending = Ending::of_run((job_id, attempt), End::Cancelled);
             let is_cancelled =
                 is_to_be_cancelled(spi, job_id, attempt)? && !end_jobs(spi, &[ending])?.is_empty();
             Ok(is_cancelled.then_some(()))

@@ -32,7 +32,7 @@ pub fn wait_for_end(call: &Call) -> Result<Option<Datum>> {
         let mut was_there = false;
         loop {
             let has_ended = match owner.run(|| state_of(spi, job_id))? {
-                Some(state) => matches!(&*state, "completed" | "cancelled" | "discarded"),
+                Some(state) => state.is_finished(),
                 // It was deleted, or has ended where no history is kept.
                 None if was_there => true,
                 None => return Err(no_such_job(job_id)),

@@ -3,7 +3,7 @@
 use super::labels::labels_of;
 use crate::job::column;
 use crate::job::lane::lane_of;
-use crate::job::tables;
+use crate::job::{state, tables};
 use crate::pg::error::Result;
 use crate::pg::rights::Owner;
 use crate::pg::server;
@@ -177,12 +177,10 @@ impl Batch<'_, '_> {
         if !self.lanes.contains_key(&spec.lane) {
             self.add_lane(spec.lane, spec, Labels::of(names));
         }
-        let state = match rows.required(row, 5)? {
-            "scheduled" => State::Scheduled,
-            "retryable" => State::Retryable,
-            "running" => State::Running,
-            "blocked" => State::Blocked,
-            _ => State::Available,
+        let state: &str = rows.required(row, 5)?;
+        // As where the rows are read directly.
+        let Some(state) = state::counted(state.as_bytes()) else {
+            return Ok(());
         };
         self.add(spec.lane, state, rows.value(row, 6), rows.required(row, 7)?);
         Ok(())

@@ -1,5 +1,6 @@
 //! One look after some jobs that wait for others, or that others wait for: the statements, in their order.
 
+use crate::job::state::{self, End, State};
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
@@ -7,6 +8,7 @@ use crate::runs::end_waiting::end_waiting;
 use crate::runs::ending::{Ending, end_locked};
 use crate::shmem;
 use crate::transaction::pending::{self, Work};
+use crate::upkeep::follow_up::outcome::{Meeting, Telling};
 use crate::upkeep::unfinished::Unfinished;
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
@@ -159,11 +161,11 @@ impl<'s> Look<'s> {
         for row in 0..rows.len() {
             let job = rows.required(row, 1)?;
             *found.entry(job).or_default() += 1;
-            match rows.required(row, 2)? {
-                "told" => self.leads_on = true,
-                "busy" => self.left.later.push(job),
+            match Telling::read(rows.required(row, 2)?)? {
+                Telling::Told => self.leads_on = true,
+                Telling::Busy => self.left.later.push(job),
                 // It is met, or not, in a moment.
-                _ => {}
+                Telling::Ended => {}
             }
         }
         self.note_unfinished(&found, share);
@@ -197,15 +199,15 @@ impl<'s> Look<'s> {
         let mut failed: BTreeMap<(i64, Option<String>), Vec<i64>> = BTreeMap::new();
         for row in 0..rows.len() {
             let job = rows.required(row, 1)?;
-            let outcome: &str = rows.required(row, 4)?;
-            self.leads_on |= outcome != "busy";
+            let outcome = Meeting::read(rows.required(row, 4)?)?;
+            self.leads_on |= outcome != Meeting::Busy;
             match outcome {
-                "met" => met.push(job),
-                "held" => {}
-                "busy" => {
+                Meeting::Met => met.push(job),
+                Meeting::Held => {}
+                Meeting::Busy => {
                     busy.insert(rows.required::<i64>(row, 2)?);
                 }
-                _ => failed
+                Meeting::Failed => failed
                     .entry((rows.required(row, 2)?, rows.value(row, 3)))
                     .or_default()
                     .push(job),
@@ -219,7 +221,7 @@ impl<'s> Look<'s> {
         for ((predecessor, state), followers) in failed {
             let state = state.as_deref().unwrap_or("gone");
             let error = format!("job {predecessor}, which it comes after, is {state}");
-            end_waiting(self.spi, &followers, "discarded", datum(error))?;
+            end_waiting(self.spi, &followers, End::Discarded, datum(error))?;
             discarded.extend(followers);
         }
         Ok((met, discarded))
@@ -234,7 +236,7 @@ impl<'s> Look<'s> {
             .map(|row| rows.required(row, 1))
             .collect::<Result<_>>()?;
         if !children.is_empty() {
-            end_waiting(self.spi, &children, "cancelled", None)?;
+            end_waiting(self.spi, &children, End::Cancelled, None)?;
         }
         let has_moved = self.move_to_priority(jobs)?;
         let rows = self.spi.run(&UNFINISHED, &[datum(jobs)])?;
@@ -287,11 +289,11 @@ impl<'s> Look<'s> {
         }
         self.leads_on = true;
         let mut ids: Vec<i64> = Vec::with_capacity(rows.len());
-        let mut states: Vec<String> = Vec::with_capacity(rows.len());
+        let mut states: Vec<State> = Vec::with_capacity(rows.len());
         let mut children: Vec<Option<String>> = Vec::with_capacity(rows.len());
         for row in 0..rows.len() {
             ids.push(rows.required(row, 1)?);
-            states.push(rows.required(row, 2)?);
+            states.push(State::read(rows.required(row, 2)?)?);
             children.push(rows.value(row, 3));
         }
         self.end_block(&ids, &states, children)
@@ -312,10 +314,11 @@ impl<'s> Look<'s> {
     fn end_block(
         &self,
         ids: &[i64],
-        states: &[String],
+        states: &[State],
         children: Vec<Option<String>>,
     ) -> Result<()> {
-        let arguments = [datum(ids), datum(states.to_vec()), datum(children)];
+        let names = state::names(states.iter().copied());
+        let arguments = [datum(ids), datum(names), datum(children)];
         let (changed, released) = match self.is_own {
             true => (self.spi.run(&END_BLOCK, &arguments)?, Vec::new()),
             false => self.release(&arguments)?,
@@ -329,11 +332,9 @@ impl<'s> Look<'s> {
             let mut released = released.iter();
             released.try_for_each(|(spec, position)| memory.lower(spec, *position))
         })?;
-        let endings = ids
-            .iter()
-            .zip(states)
-            .filter(|(_, state)| *state != "available");
-        let endings = endings.map(|(&id, state)| Ending::of_waiting(id, state));
-        end_locked(self.spi, endings.collect())
+        let ended = ids.iter().zip(states);
+        let ended = ended.filter(|(_, state)| **state != State::Available);
+        let endings = ended.map(|(&id, state)| Ok(Ending::of_waiting(id, state.required_end()?)));
+        end_locked(self.spi, endings.collect::<Result<_>>()?)
     }
 }

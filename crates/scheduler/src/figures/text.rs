@@ -1,11 +1,10 @@
 //! What names are called: chains of short pieces, since most names are short and some are not.
 
+use crate::memory::longest::LONGEST_NAME;
 use crate::memory::slab::chained_slot;
 
 pub(super) const PIECE: usize = 27;
-/// Names have 255 bytes at most.
-const LONGEST: usize = 255;
-pub(super) const MOST_PIECES: usize = LONGEST.div_ceil(PIECE);
+pub(super) const MOST_PIECES: usize = LONGEST_NAME.div_ceil(PIECE);
 
 /// A piece of a name.
 #[repr(C)]

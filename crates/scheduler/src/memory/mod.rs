@@ -12,6 +12,7 @@ pub mod header;
 pub mod index;
 pub mod lane;
 pub mod lease;
+pub mod longest;
 pub mod meter;
 pub mod node;
 pub mod outside;

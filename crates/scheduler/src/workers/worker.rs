@@ -2,12 +2,13 @@
 
 use super::name::Name;
 use super::sighting::Sighting;
+use crate::memory::longest::LONGEST_NAME;
 use crate::memory::slab::keyed_slot;
 use crate::memory::step::NONE;
 
 /// Bytes of a worker's name that are kept, and of a queue's.
 pub const WORKER_NAME: usize = 127;
-pub const QUEUE_NAME: usize = 255;
+pub const QUEUE_NAME: usize = LONGEST_NAME;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
