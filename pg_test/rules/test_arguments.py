@@ -382,7 +382,7 @@ MALFORMED = [
     [7], ["work"], [[]], [None], [[{"kind": "work"}]],
     [{}], [{"queue": "mail"}], [{"kind": ""}], [{"kind": "work", "queue": ""}],
     [{"kind": "work", "colour": "red"}], [{"kind": "work", "Kind": "x"}],
-    [{"kind": "work", "id": 4}], [{"kind": "work", "state": "running"}],
+    [{"kind": "work", "colour": None}], [{"kind": "work", "id": 4}], [{"kind": "work", "state": "running"}],
     [{"kind": 7}], [{"kind": ["work"]}], [{"kind": "work", "queue": 7}], [{"kind": "work", "tenant": {}}],
     [{"kind": "work", "priority": "high"}], [{"kind": "work", "priority": 1.5}], [{"kind": "work", "priority": 2**31}],
     [{"kind": "work", "max_attempts": 0}], [{"kind": "work", "max_attempts": {}}], [{"kind": "work", "run_at": "soon"}],

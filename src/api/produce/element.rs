@@ -72,33 +72,32 @@ impl<'j> Element<'j> {
     }
 
     fn set(&mut self, key: &str, value: &Json<'j>) -> Result<()> {
-        // The payload of a job may be a JSON null.
-        if value.is_null() && key != "payload" {
-            return may_be_null(key);
-        }
         match key {
-            "kind" => self.kind = name(key, value)?,
-            "queue" => self.queue = Some(queue(value)?),
-            "tenant" => self.tenant = Some(name(key, value)?),
-            "account" => self.account = Some(name(key, value)?),
-            "session" => self.session = Some(name(key, value)?),
-            "concurrency_key" => self.concurrency_key = Some(name(key, value)?),
-            "priority" => self.priority = Some(whole(key, value)?),
-            "max_attempts" => self.max_attempts = Some(max_attempts(value)?),
+            "kind" => self.kind = name(key, not_null(key, value)?)?,
+            "queue" => self.queue = given(value, queue)?,
+            "tenant" => self.tenant = given(value, |it| name(key, it))?,
+            "account" => self.account = given(value, |it| name(key, it))?,
+            "session" => self.session = given(value, |it| name(key, it))?,
+            "concurrency_key" => self.concurrency_key = given(value, |it| name(key, it))?,
+            "priority" => self.priority = given(value, |it| whole(key, it))?,
+            "max_attempts" => self.max_attempts = given(value, max_attempts)?,
+            // It may be a JSON null.
             "payload" => self.payload = stored(key, value)?,
-            "metadata" => self.metadata = stored(key, value)?,
-            "run_at" => self.run_at = Some(time(key, value, server::timestamp)?),
-            "unique_key" => self.unique_key = Some(name(key, value)?),
-            "unique_mode" => self.unique_mode = Some(mode(value)?),
-            "unique_for" => self.unique_for = Some(time(key, value, server::interval)?),
-            "unique_by" => self.unique_by = Some(columns(key, value)?),
-            "unique_states" => self.unique_states = Some(columns(key, value)?),
-            "parent" => self.ties.parent = Some(id(key, value)?),
-            "after" => self.ties.after = ids(key, value)?,
-            "after_any_end" => self.ties.any_end = flag(key, value)?,
-            "after_hold" => self.ties.holds = flag(key, value)?,
-            "ref" => self.reference = Some(name(key, value)?),
-            "after_refs" => self.after_refs = names(key, value)?,
+            "metadata" => self.metadata = given(value, |it| stored(key, it))?.flatten(),
+            "run_at" => self.run_at = given(value, |it| time(key, it, server::timestamp))?,
+            "unique_key" => self.unique_key = given(value, |it| name(key, it))?,
+            "unique_mode" => self.unique_mode = given(value, mode)?,
+            "unique_for" => self.unique_for = given(value, |it| time(key, it, server::interval))?,
+            "unique_by" => self.unique_by = given(value, |it| columns(key, it))?,
+            "unique_states" => self.unique_states = given(value, |it| columns(key, it))?,
+            "parent" => self.ties.parent = given(value, |it| id(key, it))?,
+            "after" => self.ties.after = given(value, |it| ids(key, it))?.unwrap_or_default(),
+            "after_any_end" => self.ties.any_end = flag(key, not_null(key, value)?)?,
+            "after_hold" => self.ties.holds = flag(key, not_null(key, value)?)?,
+            "ref" => self.reference = given(value, |it| name(key, it))?,
+            "after_refs" => {
+                self.after_refs = given(value, |it| names(key, it))?.unwrap_or_default()
+            }
             _ => return Err(bad_value(format!("has the unknown key {}", quoted(key)))),
         }
         Ok(())
@@ -151,17 +150,21 @@ impl<'j> Element<'j> {
     }
 }
 
-fn may_be_null(key: &str) -> Result<()> {
-    match key {
-        "kind" | "after_any_end" | "after_hold" => Err(Failure::new(
+/// A null is the same as a key that is left out.
+fn given<'j, T>(value: &Json<'j>, read: impl FnOnce(&Json<'j>) -> Result<T>) -> Result<Option<T>> {
+    match value.is_null() {
+        true => Ok(None),
+        false => read(value).map(Some),
+    }
+}
+
+fn not_null<'v, 'j>(key: &str, value: &'v Json<'j>) -> Result<&'v Json<'j>> {
+    match value.is_null() {
+        true => Err(Failure::new(
             PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
             format!("{key} must not be null"),
         )),
-        "queue" | "tenant" | "account" | "session" | "concurrency_key" | "priority"
-        | "max_attempts" | "metadata" | "run_at" | "unique_key" | "unique_mode"
-        | "unique_states" | "unique_for" | "unique_by" | "parent" | "after" | "ref"
-        | "after_refs" => Ok(()),
-        _ => Err(bad_value(format!("has the unknown key {}", quoted(key)))),
+        false => Ok(value),
     }
 }
 
@@ -279,5 +282,8 @@ fn time<T>(key: &str, value: &Json, read: impl Fn(&str) -> Option<T>) -> Result<
         .catch_when(PgSqlErrorCode::ERRCODE_INTERVAL_FIELD_OVERFLOW, not_a_time)
         .catch_when(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, not_a_time)
         .execute()?;
-    time.ok_or_else(|| bad_value(format!("{key} is not a valid time: \"{text}\"")))
+    time.ok_or_else(|| {
+        let text = quoted(text);
+        bad_value(format!("{key} is not a valid time: {text}"))
+    })
 }

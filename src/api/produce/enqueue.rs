@@ -1,10 +1,11 @@
 //! `enqueue` adds a job.
 
 use crate::api::arguments::{check_size, name, required_name};
-use crate::api::produce::asked_key::{self, Asked, UniqueKey};
+use crate::api::produce::asked_key::{self, Asked};
+use crate::api::produce::decided::{Decided, decide};
 use crate::api::produce::enqueue_unique::{Outcome, enqueue_unique};
 use crate::api::produce::new_job::{Named, NewJob, Wait};
-use crate::api::produce::ties::{Dependency, Places, Ties, inherit, tie, with_parent};
+use crate::api::produce::ties::{Dependency, Places, Ties, tie};
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::numbers;
 use crate::job::values::JobValues;
@@ -14,6 +15,7 @@ use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::{Spi, with_spi};
 use crate::table::{self, Jobs, Operation};
+use crate::transaction::parent::Parent;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 
@@ -114,32 +116,35 @@ impl<'a> Request<'a> {
     /// Gives the id of the job, or of the one that holds its key, and what was done.
     fn add(self, spi: &Spi) -> Result<(i64, Outcome)> {
         let parent = self.ties.lock_parent(spi)?;
-        let named = inherit(self.named, parent.as_deref())?;
-        let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
-        let unique = self.unique.unique_key(spi, &asked)?;
-        let values = named.routed(spi, &asked)?;
-        if unique.is_none() && self.ties.after.is_empty() {
+        let decided = self.decide(spi, parent.as_deref())?;
+        if decided.unique.is_none() && self.ties.after.is_empty() {
             let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
             if jobs.is_direct() {
-                return Ok((add(&jobs, &values)?, Outcome::Added));
+                return Ok((add(&jobs, &decided.values)?, Outcome::Added));
             }
         }
         self.ties.check_predecessors(spi, parent.as_deref())?;
         let wait = Wait {
-            is_blocked: values.is_blocked || !self.ties.after.is_empty(),
+            is_blocked: decided.values.is_blocked || !self.ties.after.is_empty(),
             opens_batch: false,
         };
-        add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)
+        add_waiting(spi, &decided, wait, &self.ties)
+    }
+
+    fn decide<'p>(&self, spi: &Spi, parent: Option<&'p Parent>) -> Result<Decided<'p>>
+    where
+        'a: 'p,
+    {
+        let (asked, of_parent) = ((self.named, self.asked), (self.ties.parent, parent));
+        decide(spi, asked, &self.unique, of_parent)
     }
 
     /// Adds a job whose children wait for its turn, unless it is open at once. Gives its id, what was done, and whether it
     /// is open.
     pub fn add_parent(self, spi: &Spi) -> Result<(i64, Outcome, bool)> {
         let parent = self.ties.lock_parent(spi)?;
-        let named = inherit(self.named, parent.as_deref())?;
-        let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
-        let unique = self.unique.unique_key(spi, &asked)?;
-        let values = named.routed(spi, &asked)?;
+        let decided = self.decide(spi, parent.as_deref())?;
+        let values = &decided.values;
         self.ties.check_predecessors(spi, parent.as_deref())?;
         let comes_after = !self.ties.after.is_empty();
         let is_open = !comes_after && parent.is_none() && values.session.is_none() && {
@@ -150,26 +155,19 @@ impl<'a> Request<'a> {
             is_blocked: values.is_blocked || is_open || comes_after,
             opens_batch: !is_open,
         };
-        let (id, outcome) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
+        let (id, outcome) = add_waiting(spi, &decided, wait, &self.ties)?;
         Ok((id, outcome, is_open))
     }
 }
 
-fn add_waiting(
-    spi: &Spi,
-    named: &Named,
-    values: JobValues,
-    unique: Option<&UniqueKey>,
-    wait: Wait,
-    ties: &Ties,
-) -> Result<(i64, Outcome)> {
+fn add_waiting(spi: &Spi, decided: &Decided, wait: Wait, ties: &Ties) -> Result<(i64, Outcome)> {
     let job = NewJob {
-        values,
-        tenant: named.tenant,
+        values: decided.values,
+        tenant: decided.tenant,
         place: None,
         wait,
     };
-    let (id, outcome) = enqueue_unique(spi, &job, unique)?;
+    let (id, outcome) = enqueue_unique(spi, &job, decided.unique.as_ref())?;
     if outcome != Outcome::Found {
         let dependency = |&predecessor: &i64| Dependency {
             job: id,

@@ -1,6 +1,7 @@
 //! `enqueue_many` adds the jobs of a JSON array.
 
 use crate::api::produce::asked_key::{Asked, UniqueKey};
+use crate::api::produce::decided::decide;
 use crate::api::produce::element::Element;
 use crate::api::produce::enqueue_unique::{Outcome, enqueue_unique};
 use crate::api::produce::new_job::{Named, NewJob, Routed, Wait};
@@ -217,8 +218,6 @@ fn new_job<'j>(
     parent: Option<&'j Parent>,
 ) -> Result<(NewJob<'j>, Option<UniqueKey>)> {
     element.ties.check_predecessors(spi, parent)?;
-    let named = inherit(element.named(), parent)?;
-    let asked = with_parent(element.values(), &named, element.ties.parent, parent);
     let unique = Asked {
         key: element.unique_key,
         mode: element.unique_mode,
@@ -227,17 +226,19 @@ fn new_job<'j>(
         by: element.unique_by.clone().and_then(datum),
         by_names: element.unique_by.clone(),
     };
-    let unique = unique.unique_key(spi, &asked)?;
-    let place = places.next()?;
-    let values = named.routed(spi, &asked)?;
+    let (asked, of_parent) = (
+        (element.named(), element.values()),
+        (element.ties.parent, parent),
+    );
+    let decided = decide(spi, asked, &unique, of_parent)?;
     let job = NewJob {
-        values,
-        tenant: named.tenant,
-        place: Some(place),
+        values: decided.values,
+        tenant: decided.tenant,
+        place: Some(places.next()?),
         wait: Wait {
-            is_blocked: values.is_blocked || element.comes_after_others(),
+            is_blocked: decided.values.is_blocked || element.comes_after_others(),
             opens_batch: false,
         },
     };
-    Ok((job, unique))
+    Ok((job, decided.unique))
 }

@@ -1,6 +1,7 @@
 //! Verbs for producers.
 
 pub mod asked_key;
+mod decided; // what its parent, the routes and the queue decide
 pub mod element;
 pub mod enqueue;
 pub mod enqueue_batch;
