@@ -4,7 +4,7 @@
 -- which is done here.
 -- $7[i] or $4: for how long, or null for the backoff: that of the retry curve, else n^4 times retry_base after counted attempt n, plus
 -- up to 10 %, at most retry_cap. Times are kept within 30 years, and powers within 10^87: what an administrator sets must never make a
--- rescue fail. Patterns are compared by LIKE: * is any number of characters, and what means something to LIKE is escaped.
+-- rescue fail. Patterns match and win as src/job/patterns.rs says.
 -- Locked in order of id, so that two such calls cannot deadlock.
 WITH run AS MATERIALIZED (
     SELECT
@@ -54,8 +54,10 @@ WITH run AS MATERIALIZED (
     LEFT JOIN LATERAL (
         SELECT row.kind, row.base, row.factor, row.cap, row.jitter, row.discard
         FROM turnstile.retry_curve AS row
-        WHERE job.kind LIKE replace(replace(replace(replace(row.kind, '^', '^^'), '%', '^%'), '_', '^_'), '*', '%') ESCAPE '^'
-            AND coalesce(failed.class, '') LIKE replace(replace(replace(replace(row.error_class, '^', '^^'), '%', '^%'), '_', '^_'), '*', '%') ESCAPE '^'
+        WHERE NOT EXISTS (
+            SELECT FROM (VALUES (row.kind, job.kind), (row.error_class, coalesce(failed.class, ''))) AS named (pattern, name)
+            WHERE named.name NOT LIKE replace(replace(replace(replace(named.pattern, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'
+        )
         ORDER BY strpos(row.kind, '*') > 0, char_length(replace(row.kind, '*', '')) DESC, row.kind COLLATE "C",
             strpos(row.error_class, '*') > 0, char_length(replace(row.error_class, '*', '')) DESC, row.error_class COLLATE "C"
         LIMIT 1

@@ -1,4 +1,3 @@
--- All routes, those first that win: the most literal characters, then no wildcard, then the name.
+-- All routes. Which of them wins, src/job/patterns.rs says.
 SELECT route.pattern, route.queue, route.priority_offset, route.override, route.concurrency_key
 FROM turnstile.route
-ORDER BY char_length(replace(route.pattern, '*', '')) DESC, strpos(route.pattern, '*') > 0, route.pattern COLLATE "C"

@@ -7,6 +7,7 @@ pub mod hosts;
 pub mod lane; // the keys of lanes
 pub mod later; // columns that came with a later release
 pub mod numbers; // their ids and positions
+pub mod patterns; // of kinds
 pub mod queue_settings; // what is set for queues
 pub mod queues; // their names by their keys
 pub mod refused; // rows that are not those of a job

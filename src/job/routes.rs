@@ -1,6 +1,7 @@
 //! Which queue the jobs of a kind go to. Backends keep what the tables say until a commit changes it; a transaction that has changed it
 //! itself reads it anew.
 
+use crate::job::patterns::{matches, rank};
 use crate::job::queue_settings::{self, Version};
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
@@ -38,8 +39,8 @@ pub struct Routes {
     endpoints: ByPattern<Endpoint>,
 }
 
-/// Rows by their patterns. One without `*` has as many literal characters as the kind and wins over all others, so a kind is looked
-/// up, whatever the number of such rows. Of the others the first that matches wins.
+/// Rows by their patterns. One without `*` wins over all others, so a kind is looked up, whatever the number of such rows. Of the others
+/// the first that matches wins.
 #[derive(Debug)]
 struct ByPattern<T> {
     exact: HashMap<String, T>,
@@ -123,7 +124,6 @@ impl Routes {
 }
 
 impl<T> ByPattern<T> {
-    /// In the order in which they win.
     fn of(rows: impl Iterator<Item = Result<T>>, pattern: fn(&T) -> &str) -> Result<Self> {
         let mut by_pattern = Self::default();
         for row in rows {
@@ -134,6 +134,8 @@ impl<T> ByPattern<T> {
                 false => _ = by_pattern.exact.insert(pattern, row),
             }
         }
+        let others = &mut by_pattern.with_wildcards;
+        others.sort_unstable_by(|(one, _), (other, _)| rank(one).cmp(&rank(other)));
         Ok(by_pattern)
     }
 
@@ -156,37 +158,6 @@ impl<T> Default for ByPattern<T> {
             with_wildcards: Vec::new(),
         }
     }
-}
-
-/// A pattern of LIKE, with `!` as its escape, that the same kinds match.
-pub fn like(pattern: &str) -> String {
-    let mut like = String::with_capacity(pattern.len());
-    for letter in pattern.chars() {
-        match letter {
-            '*' => like.push('%'),
-            '!' | '%' | '_' => like.extend(['!', letter]),
-            letter => like.push(letter),
-        }
-    }
-    like
-}
-
-/// Whether a kind matches a pattern, in which `*` stands for any number of characters.
-pub fn matches(pattern: &str, kind: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else {
-        return pattern == kind;
-    };
-    let Some(mut left) = kind.strip_prefix(start) else {
-        return false;
-    };
-    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*') {
-        let Some((_, after)) = left.split_once(part) else {
-            return false;
-        };
-        left = after;
-    }
-    left.ends_with(end)
 }
 
 /// The routes in force for this transaction.

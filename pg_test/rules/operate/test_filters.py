@@ -1,5 +1,7 @@
 """What the calls about many jobs choose by, and the jobs that are dead."""
 
+from random import Random
+
 import pytest
 from psycopg.types.json import Jsonb
 
@@ -32,6 +34,20 @@ def test_a_kind_may_be_a_pattern(conn, kind, count):
     for name in ("mail", "mail.a", "mail.b", "a_b", "axb.b"):
         enqueue(conn, name)
     assert many(conn, kind=kind) == count
+
+
+def test_a_pattern_chooses_what_a_route_of_it_would(conn):
+    random = Random(1)
+    kinds = sorted({"".join(random.choices("ab!%_\\é", k=random.randint(1, 4))) for _ in range(60)})
+    for kind in kinds:
+        enqueue(conn, kind)
+    for _ in range(80):
+        pattern = "".join(random.choices("**ab!%_\\é", k=random.randint(1, 5)))
+        conn.execute("DELETE FROM turnstile.route")
+        call(conn, "set_route", pattern=pattern)
+        chosen = sum(call(conn, "route_of", kind=kind) != [(None,)] for kind in kinds)
+        with conn.transaction(force_rollback=True):
+            assert many(conn, kind=pattern) == chosen, pattern
 
 
 def test_concurrency_keys_and_metadata_choose(conn):

@@ -1,5 +1,7 @@
 """Retry curves: how long a failed job waits, by its kind and the class of the error, and whether it is repeated at all."""
 
+from random import Random
+
 import psycopg
 import pytest
 
@@ -195,6 +197,33 @@ def test_a_class_is_a_word(conn, bad, code):
     with refused(code):
         fail(conn, run, error_class=bad)
     assert fail(conn, run, error_class="x" * 255) == "retryable"
+
+
+LETTERS = "ab!%_^\\é"
+
+
+def _words(random: Random, letters: str) -> list[str]:
+    return sorted({"".join(random.choices(letters, k=random.randint(1, 5))) for _ in range(40)})
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("argument", ["kind", "error_class"])
+def test_patterns_match_and_win_as_those_of_routes_do(conn, argument, seed):
+    random = Random(seed)
+    patterns, names = _words(random, "***" + LETTERS), _words(random, LETTERS)
+    call(conn, "set_queue", name="default", retry_base="0")
+    for hours, pattern in enumerate(patterns, 1):
+        call(conn, "set_route", pattern=pattern)
+        _curve(conn, **{argument: pattern}, base=f"{hours} hours", factor=1, cap="1000 hours")
+    for name in names:
+        enqueue(conn, kind=name if argument == "kind" else "work")
+    runs = claim_all(conn)
+    more = {} if argument == "kind" else {"error_classes": names}
+    assert many(conn, "fail_many", runs, errors=["no"] * len(runs), **more)[0][0] == len(names)
+    for run, name in zip(runs, names, strict=True):
+        hours = round(conn.execute(WAIT, [run.id]).fetchone()[0] / 3600)
+        won = patterns[hours - 1] if hours else None
+        assert call(conn, "route_of", kind=name) == [(won,)], name
 
 
 def test_only_those_who_manage_change_curves(conn, db):

@@ -1,7 +1,7 @@
 //! The arguments by which a call chooses many jobs.
 
 use crate::api::arguments::{bound, check_wait, name};
-use crate::job::routes;
+use crate::job::patterns;
 use crate::job::state::{self, State};
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
@@ -78,7 +78,7 @@ impl Filter {
         }
         Ok(Self {
             names: NAMES.map(|(index, _)| match index {
-                KIND => call.text(index).map(routes::like).and_then(datum),
+                KIND => call.text(index).map(patterns::like).and_then(datum),
                 _ => call.raw(index),
             }),
             states,

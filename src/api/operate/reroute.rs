@@ -1,7 +1,8 @@
 //! Moves waiting jobs to the queues and keys that the routes and endpoints name now.
 
 use crate::api::arguments::{bound, name, required_name};
-use crate::job::routes::{self, Columns, matches};
+use crate::job::patterns::matches;
+use crate::job::routes::{self, Columns};
 use crate::permission;
 use crate::pg::call::{Call, arguments, datum, must_be_writable};
 use crate::pg::error::{Failure, Result, bad_value};
