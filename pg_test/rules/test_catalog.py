@@ -1,6 +1,11 @@
 """The catalog: what the extension installs is documented, closed to PUBLIC, and ready for the days to come."""
 
+import re
+
 import pytest
+
+from support.calls import call
+from support.errors import TOO_LONG, refused
 
 CONTRACT = {
     "enqueue": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
@@ -284,3 +289,21 @@ def test_a_partition_holds_one_day(module_conn):
         " WHERE ends[2]::timestamptz - ends[1]::timestamptz > '1 day'",
     )
     assert wide == []
+
+
+# How long these are has other reasons.
+NOT_NAMES = {"url", "secret"}
+
+
+def test_tables_take_names_as_long_as_calls_do(module_conn):
+    with refused(TOO_LONG) as caught, module_conn.transaction():
+        call(module_conn, "enqueue", kind="k" * 10_000)
+    (longest,) = re.findall(r"longer than (\d+) bytes", caught.value.diag.message_primary)
+    checks = _one_column(
+        module_conn,
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'c' AND connamespace = 'turnstile'::regnamespace",
+    )
+    bounds = [found for check in checks for found in re.findall(r"octet_length\((\w+)\) <= (\d+)", check)]
+    names = [(column, bound) for column, bound in bounds if column not in NOT_NAMES]
+    assert len(names) >= 15
+    assert {bound for _, bound in names} == {longest}, names

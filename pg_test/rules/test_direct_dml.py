@@ -294,11 +294,19 @@ def test_a_trigger_that_moves_a_placed_job_is_refused(conn):
     job_id = enqueue(conn)
     conn.execute(LATE_TRIGGER)
     try:
-        with pytest.raises(psycopg.errors.CheckViolation):
+        with refused("23514") as caught:
             conn.execute("UPDATE turnstile.job SET metadata = '1' WHERE id = %s", [job_id])
+        assert "parent, unique_mode, holds_session, priority or state" in caught.value.diag.message_detail
     finally:
         conn.execute("DROP FUNCTION late CASCADE")
     assert claim_next(conn).id == job_id
+
+
+def test_a_state_that_no_live_job_has_is_refused(conn):
+    enqueue(conn)
+    with refused("23514") as caught:
+        conn.execute("UPDATE turnstile.job SET state = 'completed'")
+    assert "state is available, scheduled, retryable, blocked or running;" in caught.value.diag.message_detail
 
 
 @pytest.mark.parametrize("column", ["attempt", "uncounted"])

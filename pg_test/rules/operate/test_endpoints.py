@@ -178,7 +178,7 @@ BAD = {
         "http://a.example:/", "http://a.example:65536/", "http://a.example:70000", "http://a.example:99999/", "http://a.example/#x",
         "http://a.example/{payload.a/b}", "http://a.example/{payload.a?b}", "http://a.example/?x={payload.a/b}", "http://a.example/{payload}", "http://a.example/{other.a}", "http://a.example/{payload.}",
         "http://a.example/{payload..a}", "http://a.example/{payload.a", "http://a.example/payload.a}", "http://a.example/{{payload.a}}",
-        "http://a.example/\n", "http://[::1/", "http://[a.example]/", "http://a%2eexample/", "http://" + "a" * 260,
+        "http://a.example/\n", "http://[::1/", "http://[a.example]/", "http://a%2eexample/", "http://" + "a" * 260, "http://" + "a" * 251,
         "http://a.example/" + "x" * 2000, "http://a.example\r\nX: y", "http://a.example?{payload.a}{",
     ],
     "method": ["", "post", "CONNECT", "TRACE", "HEAD"],
@@ -210,6 +210,7 @@ GOOD = {
     "url": [
         "http://a", "http://a-b_c.example:1/x?y=z&{payload.a}", "https://a.example/{payload.a.0.b-c}/{payload.é}", "http://a.example/ü@b:c",
         "http://a.example?{payload.a}", "http://[::1]:8080", "http://a.example:65535", "http://a.example:59999/", "http://a.example:9999",
+        "http://" + "a" * 250 + ":80/",
     ],
     "permanent_status": [[], [300, 599]],
     "headers": [{}, {"X-Api": "é !", "Hosts": "x", "a.b": "", "te2": "x", "!#$%&'*+-.^_`|~": "x"}, {"a": "A \"\\ Ä", "b": "a \"\\ ä"}],
