@@ -56,11 +56,12 @@ def _constructors(texts: list[str]) -> dict[str, str]:
     return {name: _sqlstate(code) for text in texts for name, code in _NAMING.findall(text)}
 
 
-def of_rust() -> Iterator[Raised]:
-    texts = [path.read_text() for path in _rust_files()]
-    naming = _constructors(texts)
+def _raised_by_rust() -> Iterator[tuple[Path, str, str, dict[str, str]]]:
+    """(file, SQLSTATE, message, what is chained to it)."""
+    texts = {path: path.read_text() for path in _rust_files()}
+    naming = _constructors(list(texts.values()))
     call = re.compile(rf"(?<!fn )\b(?:Failure::new|{'|'.join(naming)})\(")
-    for text in texts:
+    for path, text in texts.items():
         for found in call.finditer(text):
             end = _closing(text, found.end())
             arguments = text[found.end() : end]
@@ -69,17 +70,28 @@ def of_rust() -> Iterator[Raised]:
             if not message:
                 continue
             sqlstate = _sqlstate(code[1]) if code else naming[found[0][:-1]]
-            yield Raised(sqlstate, message, _hint_after(text, end + 1))
+            yield path, sqlstate, message, _chained(text, end + 1)
 
 
-def _hint_after(text: str, at: int) -> str:
+def _chained(text: str, at: int) -> dict[str, str]:
+    links = {}
     while link := _CHAIN.match(text, at):
         end = _closing(text, link.end())
-        argument = text[link.end() : end].strip()
-        if link[1] == "hint":
-            return _first_string(argument) if argument.startswith(('"', "format!")) else ""
+        links[link[1]] = text[link.end() : end].strip()
         at = end + 1
-    return ""
+    return links
+
+
+def of_rust() -> Iterator[Raised]:
+    for _, sqlstate, message, links in _raised_by_rust():
+        hint = links.get("hint", "")
+        yield Raised(sqlstate, message, _first_string(hint) if hint.startswith(('"', "format!")) else "")
+
+
+def incomplete() -> list[str]:
+    """Errors that say neither with which values nor what to do. An element of an array gets both where it is named."""
+    raised = [each for each in _raised_by_rust() if each[0].name != "element.rs" and each[1] != _sqlstate("INTERNAL_ERROR")]
+    return [f"{path.relative_to(ROOT)}: {message}" for path, _, message, links in raised if links.keys() != {"detail", "hint"}]
 
 
 def _unquoted(text: str) -> str:

@@ -60,3 +60,7 @@ def test_errors_of_both_sources_are_found():
     found = {(each.sqlstate, each.message) for each in raised.all_errors()}
     assert ("22023", "{argument} must not be empty") in found
     assert ("55P03", "history is in use") in found
+
+
+def test_each_error_says_with_which_values_and_what_to_do():
+    assert raised.incomplete() == []

@@ -268,11 +268,12 @@ pub fn foreign_trigger() -> Failure {
     .hint("Drop the trigger.")
 }
 
-pub fn no_room(what: &str) -> Failure {
+pub fn no_room(what: &str, detail: impl Into<String>) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
         format!("the system has no memory for {what}"),
     )
+    .detail(detail)
     .hint("TABLE turnstile.memory shows what the scheduler has.")
 }
 
@@ -288,7 +289,10 @@ pub fn memory_is_full(database: u32) -> Failure {
 
 /// The system did not give what a scheduler needs to begin with.
 pub fn out_of_memory(refusal: std::io::Error) -> Failure {
-    no_room("the scheduler of this database").detail(format!("It says: {refusal}."))
+    no_room(
+        "the scheduler of this database",
+        format!("It says: {refusal}."),
+    )
 }
 
 pub fn cancelled_by_trigger(change: &str) -> Failure {

@@ -22,7 +22,12 @@ pub fn for_changes(changes: usize) -> Result<()> {
     let bytes = (ASK_EVERY * EACH).saturating_add(changes.saturating_mul(GROWTH));
     match is_there(bytes) {
         true => Ok(()),
-        false => Err(no_room("what the transaction has changed")),
+        false => Err(no_room(
+            "what the transaction has changed",
+            format!(
+                "After {changes} changes of jobs, the server has refused {bytes} bytes for more."
+            ),
+        )),
     }
 }
 

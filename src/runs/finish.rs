@@ -173,9 +173,10 @@ pub fn state_of(spi: &Spi, job_id: i64) -> Result<Option<State>> {
 }
 
 pub fn wrong_state(job_id: i64, state: State, hint: &'static str) -> Failure {
+    let state = state.name();
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("job {job_id} is {}", state.name()),
+        format!("job {job_id} is {state}"),
     )
     .detail("The call needs a job in another state.")
     .hint(hint)

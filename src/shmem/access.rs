@@ -111,7 +111,10 @@ pub(super) fn enter<R>(
 
 fn failure(fault: Fault) -> Failure {
     match fault {
-        Fault::Full => no_room("the limits of the running jobs"),
+        Fault::Full => no_room(
+            "the limits of the running jobs",
+            "The scheduler's arrays are full, and cannot be made longer.",
+        ),
         Fault::Corrupt(what) => internal(format!("the scheduler's memory is damaged: {what}"))
             .hint("The next call rebuilds it from the tables; please report this."),
     }

@@ -1,10 +1,10 @@
 //! SQL functions for the keys of gates that the tables store, and for the library's version.
 
-use crate::job::gates::{self, NO_GATE};
+use crate::job::gates::{self, Descriptor, NO_GATE, Settings};
 use crate::job::hosts;
 use crate::job::lane::{queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
-use crate::pg::error::{Result, bad_value};
+use crate::pg::error::{Failure, Result, bad_value, listed, quoted};
 use crate::pg::served;
 use crate::pg::trigger::Moment;
 use crate::sync::rate_since;
@@ -24,17 +24,29 @@ pub fn gate(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let kind = call.text(gate_key::KIND);
-    let mut known = gates::with_settings().filter(|(_, it)| Some(it.argument) == kind);
-    let gate = match known.next() {
-        // There is one argument for what its name is scoped to.
-        Some((gate, _)) if gate.scope.len() <= 1 => gate,
-        _ => return Err(bad_value("unknown kind of gate")),
-    };
+    let found = known().find(|(_, it)| Some(it.argument) == kind);
+    let (gate, _) = found.ok_or_else(|| unknown_kind(kind))?;
     let mut scope = LaneSpec::default();
     if let (Some(&kind), Some(name)) = (gate.scope.first(), call.text(gate_key::SCOPE)) {
         *scope.key_mut(kind) = gates::of(kind).key_anywhere(name);
     }
     Ok(datum(gate.key(&scope, name).cast_signed()))
+}
+
+/// There is one argument for what a name is scoped to.
+fn known() -> impl Iterator<Item = (&'static Descriptor, &'static Settings)> {
+    gates::with_settings().filter(|(gate, _)| gate.scope.len() <= 1)
+}
+
+fn unknown_kind(given: Option<&str>) -> Failure {
+    let known: Vec<&str> = known().map(|(_, settings)| settings.argument).collect();
+    let known = listed(&known, "or");
+    bad_value("unknown kind of gate")
+        .detail(format!(
+            "It is {}.",
+            given.map_or_else(|| "NULL".into(), quoted)
+        ))
+        .hint(format!("Use {known}."))
 }
 
 pub fn session_gate(call: &Call) -> Result<Option<Datum>> {

@@ -3,7 +3,7 @@
 use crate::job::{gates, tables};
 use crate::permission;
 use crate::pg::call::{Call, arguments, datum};
-use crate::pg::error::{Result, bad_value, null_argument};
+use crate::pg::error::{Result, bad_value, null_argument, quoted};
 use crate::pg::output::Output;
 use crate::pg::rights::Owner;
 use crate::pg::snapshot::Snapshot;
@@ -79,9 +79,11 @@ fn kind(call: &Call) -> Result<GateKind> {
         .ok_or_else(|| null_argument("gate"))?;
     let mut known = gates::with_settings().filter(|(gate, _)| KINDS.contains(&gate.kind));
     let found = known.find(|(_, settings)| settings.argument == given);
-    found
-        .map(|(gate, _)| gate.kind)
-        .ok_or_else(|| bad_value("gate must be queue, tenant, account or concurrency"))
+    found.map(|(gate, _)| gate.kind).ok_or_else(|| {
+        bad_value("gate must be queue, tenant, account or concurrency")
+            .detail(format!("It is {}.", quoted(given)))
+            .hint("Read the views instead, such as turnstile.stat_queue.")
+    })
 }
 
 /// From memory. Where it cannot be used, or some names have found no room there, counted for this call.

@@ -5,7 +5,7 @@ use crate::api::produce::enqueue::Request;
 use crate::api::produce::enqueue_many::{add_all, read};
 use crate::api::produce::enqueue_unique::Outcome;
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
-use crate::pg::error::{Failure, Result, bad_value};
+use crate::pg::error::{Failure, Result, bad_value, quoted};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -64,9 +64,9 @@ pub fn enqueue_batch(call: &Call) -> Result<Option<Datum>> {
     required(call.raw(CHILDREN), "children")?;
     let on_end = required(call.text(ON_END), "on_end")?;
     if !ENDS.contains(&on_end) {
-        return Err(
-            bad_value("on_end is unknown").hint("Use run, run_if_all_completed or complete.")
-        );
+        return Err(bad_value("on_end is unknown")
+            .detail(format!("It is {}.", quoted(on_end)))
+            .hint("Use run, run_if_all_completed or complete."));
     }
     at_least(call, SLOTS, "slots", 0)?;
     at_least(call, MAX_FAILED, "max_failed", 0)?;
