@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::query;
 
 const SUMMARY: &str = include_str!("summary.sql");
-const QUEUES: &str = include_str!("queues.sql");
-const TENANTS: &str = include_str!("tenants.sql");
+const QUEUES: &str = concat!(include_str!("queues.sql"), include_str!("gates.sql"));
+const TENANTS: &str = concat!(include_str!("tenants.sql"), include_str!("gates.sql"));
 const BATCHES: &str = include_str!("batches.sql");
 const WORKERS: &str = include_str!("workers.sql");
 

@@ -9,12 +9,11 @@ use serde::Deserialize;
 use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
-use super::source::Source;
+use super::source::{Source, Statement, of_seen};
 use super::window::ENOUGH;
 use crate::listener::Problem;
 
-const MINE: &str = include_str!("../sql/failures_mine.sql");
-const STATUS: &str = include_str!("../sql/failures_status.sql");
+const DISCARDED: Statement = of_seen!("failures");
 const FAILING: &str = include_str!("../sql/failing.sql");
 
 /// Milliseconds. In a second, jobs end by the thousand where workers are many.
@@ -137,17 +136,13 @@ pub async fn failing(view: &View) -> Result<Option<Vec<Group>>, Problem> {
 }
 
 async fn look(view: &View, source: Source, start: i64, end: i64) -> Result<Looked, Problem> {
-    let sql = match source {
-        Source::Mine => MINE,
-        Source::Status => STATUS,
-    };
     let arguments = [
         Value::from(start),
         Value::from(end),
         Value::from(MOST_ENDED),
         Value::from(MOST_DISCARDED),
     ];
-    let found = view.row(sql, &arguments).await?;
+    let found = view.row(DISCARDED.of(source), &arguments).await?;
     found.ok_or_else(Problem::of_another_version)
 }
 

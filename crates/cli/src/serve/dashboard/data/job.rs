@@ -6,14 +6,16 @@ use serde_json::value::RawValue;
 use super::super::value::Value;
 use super::super::view::View;
 use super::count::MOST_COUNTED;
+use super::source::{Source, Statement, of_seen, parts};
 use crate::listener::Problem;
 
-const MINE: &str = include_str!("../sql/job_mine.sql");
-const STATUS: &str = include_str!("../sql/job_status.sql");
+const JOB: Statement = Statement {
+    mine: parts!("job", "job_of_mine"),
+    status: parts!("job", "job_of_status"),
+};
 const WHY: &str = include_str!("../sql/why_job.sql");
 const ESTIMATE: &str = include_str!("../sql/estimate.sql");
-const CHILDREN_MINE: &str = include_str!("../sql/children_mine.sql");
-const CHILDREN_STATUS: &str = include_str!("../sql/children_status.sql");
+const CHILDREN: Statement = of_seen!("children");
 const DEPENDENCIES: &str = include_str!("../sql/dependencies.sql");
 
 /// The states of jobs that have ended.
@@ -121,12 +123,12 @@ pub struct Dependency {
 pub async fn find(view: &View, id: i64) -> Result<Option<Job>, Problem> {
     if view.can.payloads() {
         let arguments = [Value::from(id), Value::from(LARGEST_DOCUMENT)];
-        let found = view.row(MINE, &arguments).await?;
+        let found = view.row(JOB.mine, &arguments).await?;
         if found.is_some() || !view.can.reads("job_status") {
             return Ok(found);
         }
     }
-    view.row(STATUS, &[Value::from(id)]).await
+    view.row(JOB.status, &[Value::from(id)]).await
 }
 
 /// Of a job that waits, or nothing if it does so no more. None at all means that the next claim takes it, so that a refusal is told as one.
@@ -154,20 +156,16 @@ fn is_of_the_moment(problem: &Problem) -> bool {
 /// The children by state, at most `MOST_COUNTED` of them.
 pub async fn children(view: &View, id: i64) -> Result<Vec<InState>, Problem> {
     let arguments = [Value::from(id), Value::from(MOST_COUNTED)];
-    view.rows(children_statement(view), &arguments).await
+    let source = match view.can.reads("job_status") {
+        true => Source::Status,
+        false => Source::Mine,
+    };
+    view.rows(CHILDREN.of(source), &arguments).await
 }
 
 pub async fn has_few_children(view: &View, id: i64, few: i64) -> Result<bool, Problem> {
     let states = children(view, id).await?;
     Ok(states.iter().map(|state| state.jobs).sum::<i64>() <= few)
-}
-
-fn children_statement(view: &View) -> &'static str {
-    if view.can.reads("job_status") {
-        CHILDREN_STATUS
-    } else {
-        CHILDREN_MINE
-    }
 }
 
 /// For operators; of others none are known.

@@ -9,12 +9,11 @@ use super::count::{Count, MOST_COUNTED};
 use super::job::FINISHED;
 use super::look::{Look, Range};
 use super::rest::Rest;
+use super::source::{Statement, of_seen};
 use crate::listener::Problem;
 
-const MINE: &str = include_str!("../sql/jobs_mine.sql");
-const STATUS: &str = include_str!("../sql/jobs_status.sql");
-const COUNT_MINE: &str = include_str!("../sql/count_mine.sql");
-const COUNT_STATUS: &str = include_str!("../sql/count_status.sql");
+const JOBS: Statement = of_seen!("jobs");
+const COUNT: Statement = of_seen!("count");
 
 /// Of so many it is looked whether they were brought back since.
 const MOST_CHECKED: i64 = 2_500;
@@ -80,10 +79,7 @@ async fn page_of(
         };
         let missing = i64::try_from(most.saturating_sub(jobs.len())).unwrap_or(i64::MAX);
         let arguments = look.arguments(range, missing, None);
-        jobs.extend(
-            view.rows::<Job>(look.pick(MINE, STATUS), &arguments)
-                .await?,
-        );
+        jobs.extend(view.rows::<Job>(JOBS.of(look.source), &arguments).await?);
         let last = jobs.last().filter(|_| jobs.len() >= most);
         match last.map(|job| job.id) {
             None => {}
@@ -159,6 +155,6 @@ async fn count_in(
     is_checked: bool,
 ) -> Result<i64, Problem> {
     let arguments = look.arguments(range, most, Some(Value::from(is_checked)));
-    let sql = look.pick(COUNT_MINE, COUNT_STATUS);
+    let sql = COUNT.of(look.source);
     Ok(view.row(sql, &arguments).await?.unwrap_or_default())
 }

@@ -47,7 +47,7 @@ pub struct Range {
 }
 
 pub struct Look {
-    source: Source,
+    pub source: Source,
     filters: Vec<Value>,
     payload: Value,
     /// All that may match is found by an index.
@@ -109,13 +109,6 @@ impl Look {
         })
     }
 
-    pub fn pick(&self, mine: &'static str, status: &'static str) -> &'static str {
-        match self.source {
-            Source::Mine => mine,
-            Source::Status => status,
-        }
-    }
-
     /// `more`: behind those that lists and counts share.
     pub fn arguments(&self, range: Range, most: i64, more: Option<Value>) -> Vec<Value> {
         let mut arguments = vec![
@@ -129,9 +122,7 @@ impl Look {
             None => Value::Text(None),
         });
         arguments.extend(more);
-        if self.source == Source::Mine {
-            arguments.push(self.payload.clone());
-        }
+        arguments.push(self.payload.clone());
         arguments
     }
 

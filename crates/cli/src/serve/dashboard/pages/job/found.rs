@@ -6,12 +6,12 @@ use crate::listener::Problem;
 use crate::serve::dashboard::data::batches;
 use crate::serve::dashboard::data::job::{self, FINISHED, InState, Job};
 use crate::serve::dashboard::data::jobs::{self, Page};
+use crate::serve::dashboard::data::source::{Source, Statement, of_seen};
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
-const ENDS_OF_MINE: &str = include_str!("../../sql/ends_mine.sql");
-const ENDS_OF_STATUS: &str = include_str!("../../sql/ends_status.sql");
+const ENDS: Statement = of_seen!("ends");
 const SESSION: &str = include_str!("../../sql/session_pause.sql");
 
 const SHOWN_CHILDREN: usize = 20;
@@ -27,13 +27,11 @@ pub struct End {
 
 /// The last ends, of which the last may be that of the job itself.
 pub async fn ends(view: &View, job: &Job) -> Result<Vec<End>, Problem> {
-    let is_mine = job.documents.is_some();
-    let sql = if is_mine {
-        ENDS_OF_MINE
-    } else {
-        ENDS_OF_STATUS
+    let source = match job.documents {
+        Some(_) => Source::Mine,
+        None => Source::Status,
     };
-    view.rows(sql, &[Value::from(job.id)]).await
+    view.rows(ENDS.of(source), &[Value::from(job.id)]).await
 }
 
 /// Whether it can be said why it does not start.

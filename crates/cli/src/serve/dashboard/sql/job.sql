@@ -1,4 +1,4 @@
--- Job $1. A finished job that was brought back is there as both: the live one counts, else the last end.
+-- Job $1. A finished job that was brought back is there as both: the live one counts, else the last end. What follows says where it is read.
 SELECT pg_catalog.to_json(found)::text
 FROM (
     SELECT
@@ -12,8 +12,3 @@ FROM (
         CASE WHEN pg_catalog.isfinite(jobs.lease_expires_at) THEN extract(epoch FROM jobs.lease_expires_at)::float8 END AS lease_expires_at,
         extract(epoch FROM jobs.cancel_requested_at)::float8 AS cancel_requested_at,
         CASE WHEN pg_catalog.isfinite(jobs.unique_until) THEN extract(epoch FROM jobs.unique_until)::float8 END AS unique_until
-    FROM turnstile.job_status AS jobs
-    WHERE jobs.id = $1
-    ORDER BY jobs.finished_at DESC NULLS FIRST
-    LIMIT 1
-) AS found

@@ -1,5 +1,5 @@
 -- Jobs that ended from $1 to $2 (milliseconds since 1970), $3 of them at most: how many there are, how many of them were discarded, and those
--- that have stayed so, by kind and first line of the error, without long numbers and UUIDs. $4: how many discarded ones to look at. Where $3 or $4 are
+-- that have stayed so, by kind and first line of the error, without long numbers and UUIDs, where it may be seen. $4: how many discarded ones to look at. Where $3 or $4 are
 -- reached there are more; a shorter time has all of its jobs.
 SELECT pg_catalog.to_json(found)::text
 FROM (
@@ -7,7 +7,7 @@ FROM (
         SELECT
             jobs.id, jobs.kind, jobs.queue, jobs.tenant, jobs.state, jobs.finished_at,
             CASE WHEN jobs.state = 'discarded' AND pg_catalog.jsonb_typeof(jobs.errors) = 'array' THEN jobs.errors END AS errors
-        FROM turnstile.my_jobs AS jobs
+        FROM seen AS jobs
         WHERE jobs.finished_at >= pg_catalog.to_timestamp($1 / 1000.0) AND jobs.finished_at < pg_catalog.to_timestamp($2 / 1000.0)
         LIMIT $3
     )
@@ -32,7 +32,7 @@ FROM (
                 FROM (SELECT ended.* FROM ended WHERE ended.state = 'discarded' LIMIT $4) AS ended
                 WHERE ended.finished_at = (
                     SELECT coalesce(last.finished_at, 'infinity')
-                    FROM turnstile.my_jobs AS last
+                    FROM seen AS last
                     WHERE last.id = ended.id
                     ORDER BY last.finished_at DESC NULLS FIRST
                     LIMIT 1

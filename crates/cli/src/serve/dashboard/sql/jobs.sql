@@ -8,7 +8,7 @@ FROM (
         page.cancel_requested_at IS NOT NULL AS is_cancel_requested,
         page.finished_at IS NOT NULL AND EXISTS (
             SELECT
-            FROM turnstile.my_jobs AS later
+            FROM seen AS later
             WHERE later.id = page.id AND (later.finished_at IS NULL OR later.finished_at > page.finished_at)
         ) AS is_brought_back,
         extract(epoch FROM page.created_at)::float8 AS created_at,
@@ -23,7 +23,7 @@ FROM (
             jobs.id, jobs.state, jobs.kind, jobs.queue, jobs.tenant, jobs.session, jobs.attempt, jobs.max_attempts, jobs.worker,
             jobs.cancel_requested_at, jobs.created_at, jobs.run_at, jobs.started_at, jobs.finished_at,
             jobs.errors
-        FROM turnstile.my_jobs AS jobs
+        FROM seen AS jobs
         WHERE jobs.id >= $1 AND jobs.id < $2
             AND ($4 IS NULL OR jobs.queue = $4)
             AND ($5 IS NULL OR jobs.kind = $5)

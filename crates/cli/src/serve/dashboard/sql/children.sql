@@ -2,7 +2,7 @@
 SELECT pg_catalog.to_json(found)::text
 FROM (
     SELECT children.state, pg_catalog.count(*) AS jobs
-    FROM (SELECT jobs.state FROM turnstile.job_status AS jobs WHERE jobs.parent = $1 LIMIT $2) AS children
+    FROM (SELECT jobs.state FROM seen AS jobs WHERE jobs.parent = $1 LIMIT $2) AS children
     GROUP BY children.state
     ORDER BY children.state
 ) AS found

@@ -1,9 +1,9 @@
--- How many jobs $1 <= id < $2 there are, at most $3, with the filters of jobs_mine.sql. $15: without ends that were not the last one, as
+-- How many jobs $1 <= id < $2 there are, at most $3, with the filters of jobs.sql. $15: without ends that were not the last one, as
 -- the job was brought back. $16: what the payload contains.
 SELECT pg_catalog.to_json(pg_catalog.count(*))::text
 FROM (
     SELECT
-    FROM turnstile.my_jobs AS jobs
+    FROM seen AS jobs
     WHERE jobs.id >= $1 AND jobs.id < $2
         AND ($4 IS NULL OR jobs.queue = $4)
         AND ($5 IS NULL OR jobs.kind = $5)
@@ -22,7 +22,7 @@ FROM (
         -- CASE has this asked for each row that all else lets through, and for no other.
         AND CASE WHEN $15 AND jobs.finished_at IS NOT NULL THEN NOT EXISTS (
             SELECT
-            FROM turnstile.my_jobs AS later
+            FROM seen AS later
             WHERE later.id = jobs.id AND (later.finished_at IS NULL OR later.finished_at > jobs.finished_at)
         ) ELSE true END
     LIMIT $3
