@@ -35,7 +35,7 @@ pub fn read(spi: &Spi, job_table: pg_sys::Oid) -> Result<(MemoryState, Snapshot)
     let (numbers, snapshot) = loop {
         let needed = when_ready(spi, job_table, |memory| Ok(memory.scheduler.needed()))?;
         let room = replica.make_room(&needed);
-        room.map_err(|_| no_room("a copy of the scheduler"))?;
+        room.map_err(|_| no_room("a copy of the scheduler", copy_of(&needed)))?;
         let copied = when_ready(spi, job_table, |memory| {
             memory.bring_back(NEVER)?;
             let snapshot = Snapshot::take();
@@ -51,6 +51,11 @@ pub fn read(spi: &Spi, job_table: pg_sys::Oid) -> Result<(MemoryState, Snapshot)
         // A step that fails has memory built anew.
         Err(fault) => shmem::with(job_table, |_| Err(fault)),
     }
+}
+
+fn copy_of(needed: &Capacity) -> String {
+    let Capacity { lanes, gates, .. } = needed;
+    format!("It has {lanes} lanes and {gates} gates.")
 }
 
 fn state_of(scheduler: &Scheduler, numbers: Option<Numbers>) -> Step<MemoryState> {
