@@ -36,6 +36,8 @@ GUARDS = {
     "HideLease": "rules/maintain/test_leases.py::test_a_claim_rescues_for_its_own_queues_only",
     "KeepLease": "rules/operate/test_running_jobs.py::test_runs_that_ended_together_are_gone",
     "LeaveOutside": "faults/test_leases_outside.py::test_a_run_that_memory_does_not_know_is_rescued_by_the_worker",
+    "KeepEmptyLanes": "faults/test_empty_lanes.py::test_lanes_of_jobs_that_are_gone_leave_memory_although_nobody_claims[cancelled batches]",
+    "KeepMemoryOfDropped": "faults/test_memory.py::test_a_dropped_extension_gives_its_memory_back",
     "OverlookFamily": "rules/operate/test_why_family.py::test_a_child_that_needs_what_its_running_parent_holds[concurrency]",
     "HideRecurring": "faults/test_firings.py::test_a_change_is_heard_of_between_two_rounds",
     "LoseFiring": "faults/test_firings.py::test_a_firing_that_is_undone_is_made_by_the_server",

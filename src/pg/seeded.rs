@@ -58,6 +58,10 @@ pub enum Seeded {
     KeepLease,
     /// Leases for which memory has no room are never looked at.
     LeaveOutside,
+    /// Lanes that became empty without a claim are not looked at.
+    KeepEmptyLanes,
+    /// The memory of a dropped extension is kept for the next one.
+    KeepMemoryOfDropped,
     /// why_waiting does not tell that a job waits for one that waits for it.
     OverlookFamily,
     /// A commit does not announce recurring jobs.

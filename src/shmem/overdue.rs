@@ -12,14 +12,16 @@ use turnstile_scheduler::times::NEVER;
 /// The same of jobs that wait for others: people look on while an order of theirs is carried out, and any claim would do it.
 const GRACE_OF_FOLLOW_UPS: i64 = SECOND / 10;
 impl Locked<'_> {
-    /// When the first queue falls due, or what is not in memory, or runs whose connection is gone have to be looked for.
+    /// When the first queue falls due, or what is not in memory, or runs whose connection is gone, or lanes that may be empty have to be
+    /// looked for.
     pub fn due_at(&self) -> i64 {
         match self.state.phase {
             Phase::Ready => self
                 .scheduler
                 .next_due()
                 .min(self.scheduler.leases_outside())
-                .min(self.state.gone.next()),
+                .min(self.state.gone.next())
+                .min(self.state.patrol.doubts_due_at()),
             Phase::Stale | Phase::Rebuilding => NEVER,
         }
     }
@@ -65,6 +67,8 @@ impl Locked<'_> {
     /// Called at the end of each locked section: the notifier must not sleep past what is noted there.
     pub(super) fn call_patrol(&mut self) {
         let now = server::now();
+        let has_doubts = self.scheduler.doubtful_lanes() > 0;
+        self.state.patrol.note_doubts(has_doubts, now);
         let at = self.overdue_at(now, now);
         if at < self.state.patrol.looks_at {
             self.state.patrol.looks_at = at;

@@ -3,6 +3,9 @@
 use crate::pg::server::{self, SECOND};
 use turnstile_scheduler::times::NEVER;
 
+/// How long lanes that may be empty wait for the looks of claims.
+const PATIENCE_WITH_DOUBTS: i64 = 5 * SECOND;
+
 /// How long what is due waits for a claim.
 pub(super) const GRACE: i64 = SECOND;
 /// The pause after a worker that has changed something. So what comes next need not wait for long.
@@ -19,6 +22,8 @@ pub struct Patrol {
     /// Since when something has been due. What is noted with a time that is over counts from then on, as claims need time
     /// to come.
     pub(super) due_since: i64,
+    /// Since when there have been lanes that may be empty.
+    doubtful_since: i64,
     /// The memory was rebuilt just before.
     pub(super) claims_until: i64,
     /// No worker is started before this.
@@ -32,6 +37,7 @@ impl Default for Patrol {
         Self {
             looks_at: NEVER,
             due_since: NEVER,
+            doubtful_since: NEVER,
             claims_until: i64::MIN,
             not_before: i64::MIN,
             pause: LEAST_PAUSE,
@@ -43,6 +49,19 @@ impl Patrol {
     /// The memory has just been rebuilt, and a claim may be about to see to what is due.
     pub fn wait_for_claim(&mut self) {
         self.claims_until = server::now().saturating_add(GRACE);
+    }
+
+    /// Whether there are lanes that may be empty.
+    pub(super) fn note_doubts(&mut self, has_any: bool, now: i64) {
+        self.doubtful_since = match has_any {
+            true => self.doubtful_since.min(now),
+            false => NEVER,
+        };
+    }
+
+    /// When a worker has to look at them.
+    pub(super) fn doubts_due_at(&self) -> i64 {
+        self.doubtful_since.saturating_add(PATIENCE_WITH_DOUBTS)
     }
 
     /// A worker has come to its end.

@@ -42,6 +42,8 @@ pub struct DatabaseState {
     pub(super) read: Read,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,
+    /// When a claim last looked for lanes that are empty.
+    pub lanes_looked_at: i64,
     pub(super) set_aside: SetAside,
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
     pub rebuild_xmax: u64,

@@ -2,6 +2,7 @@
 //! does it for queues that nobody claims from.
 
 mod due; // what is due in the queues of a claim
+mod empty_lanes; // lanes whose jobs are gone
 pub mod follow_up; // jobs that wait for others
 mod leases_outside; // leases for which memory had no room
 pub mod on_demand;
@@ -24,7 +25,7 @@ use crate::transaction;
 use due::Effort;
 use orphans::Scope;
 use pgrx::pg_sys;
-use turnstile_scheduler::{EVERY_QUEUE, Part};
+use turnstile_scheduler::{EVERY_QUEUE, Part, Picked};
 
 /// Queues without a slot that one transaction of the worker sees to.
 const QUEUES: usize = 100;
@@ -37,6 +38,7 @@ struct Duties {
     followed: Option<FollowUp>,
     is_due: bool,
     load: Option<Part>,
+    empty_lanes: Vec<Picked>,
     looks_at_sequence: bool,
     counts: bool,
 }
@@ -53,6 +55,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
             followed: follow_up::duty(memory, follow_up),
             is_due: is_due(memory),
             load,
+            empty_lanes: empty_lanes::duty(memory)?,
             looks_at_sequence,
             counts: memory.figures.wants_count(),
         })
@@ -70,6 +73,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     if let Some(load) = duties.load {
         overflow::load(spi, job_table, &load)?;
     }
+    empty_lanes::look(spi, job_table, &duties.empty_lanes)?;
     if duties.looks_at_sequence {
         aging::look_at_sequence(job_table)?;
     }
@@ -123,6 +127,7 @@ fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<Left> {
         due::see_to(spi, job_table, &[queue], Effort::of_worker())?;
     }
     due::see_to(spi, job_table, &[EVERY_QUEUE], Effort::of_worker())?;
+    empty_lanes::see_to(spi, job_table)?;
     when_ready(spi, job_table, |memory| {
         let now = server::now();
         // The commit of what was changed may bring more.

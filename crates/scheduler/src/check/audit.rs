@@ -37,6 +37,7 @@ impl Scheduler<'_> {
         self.audit_levels()?;
         self.audit_tenants()?;
         self.audit_outside()?;
+        self.audit_doubts()?;
         if lanes != self.lane_count() {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }

@@ -4,6 +4,7 @@ pub mod all_queues;
 pub mod bound;
 pub mod charge;
 pub mod descend;
+pub mod look;
 pub mod pick;
 pub mod ready;
 pub mod rebuild;

@@ -41,16 +41,17 @@ impl Scheduler<'_> {
         self.update_place(lane)
     }
 
-    /// Jobs from `position` on are not available any more, for other reasons than a claim. Their session may
-    /// have waited for the first of them.
+    /// Jobs from `position` on are not available any more, for other reasons than a claim. There may be no others, and their
+    /// session may have waited for the first of them.
     pub fn withdraw(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
+        let Some(lane) = self.find_lane(spec.lane)? else {
+            return Ok(());
+        };
+        self.doubt(lane)?;
         if spec.session == 0 || armed(Seeded::IgnoreWithdrawal) {
             return Ok(());
         }
         let stamp = self.next_stamp();
-        let Some(lane) = self.find_lane(spec.lane)? else {
-            return Ok(());
-        };
         self.lane_mut(lane)?.stamp = stamp;
         if position <= self.entry(lane)?.head {
             self.mark_unverified(lane)?;
@@ -94,6 +95,7 @@ impl Scheduler<'_> {
             self.heap_remove(lane)?;
             self.update_place(place)?;
         }
+        self.end_doubt(lane)?;
         self.unlist_lane(lane, path.queue)?;
         self.leave_tenant(path.tenant, lane)?;
         let key = self.lane(lane)?.key;

@@ -182,7 +182,7 @@ fn reservation(slot: &mut Reservation, field: u8, value: u64) {
 }
 
 fn header(header: &mut Header, field: u8, value: u64) {
-    match field % 19 {
+    match field % 21 {
         0 => header.stamp = value,
         1 => header.settings.version = value as u32,
         2 => header.outside.everything.spilled = value.is_multiple_of(2),
@@ -195,6 +195,8 @@ fn header(header: &mut Header, field: u8, value: u64) {
         16 => header.due.others = value.cast_signed(),
         17 => header.due.has_leases_outside = value.is_multiple_of(2),
         18 => header.due.leases_outside = value.cast_signed(),
+        19 => header.doubts.lanes = value as u32,
+        20 => header.doubts.hand = value as u32,
         which => scribble(
             [
                 &mut header.clock.timers,

@@ -74,6 +74,7 @@ const BLOCKED: u8 = 4;
 const PLACED: u8 = 8;
 const AWAY: u8 = 16;
 const TAGGED: u8 = 32;
+const DOUBTFUL: u8 = 64;
 
 impl Entry {
     /// A lane whose head was seen to be an available job, or a fair queue whose first lane was seen to be next,
@@ -123,5 +124,13 @@ impl Entry {
     }
     pub(crate) fn set_tagged(&mut self, on: bool) {
         self.bits.set(TAGGED, on);
+    }
+
+    /// A lane of which a job has gone otherwise than by a claim, and that was not looked at since.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.bits.has(DOUBTFUL)
+    }
+    pub(crate) fn set_doubtful(&mut self, on: bool) {
+        self.bits.set(DOUBTFUL, on);
     }
 }

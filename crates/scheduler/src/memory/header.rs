@@ -19,6 +19,15 @@ pub struct Header {
     pub(crate) clock: Clock,
     pub(crate) calendar: CalendarState,
     pub(crate) due: DueState,
+    pub(crate) doubts: Doubts,
+}
+
+/// Lanes that may have become empty without a claim.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Doubts {
+    pub lanes: u32,
+    /// The slot at which the search for them stands.
+    pub hand: u32,
 }
 
 /// The queues that have lanes, and the nodes above them.

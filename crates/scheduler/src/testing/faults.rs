@@ -62,6 +62,8 @@ seeded! {
         TrustUnverifiedHead,
         /// A session is not told that the job that it waits for is gone.
         IgnoreWithdrawal,
+        /// A lane of which jobs have gone otherwise than by claims counts as before.
+        TrustWithdrawnLane,
         /// A session goes on past a locked job.
         PassLockedSession,
         /// A lane for which there is no slot is not marked as missing.

@@ -8,10 +8,15 @@ impl Scheduler<'_> {
     /// The job at the lane's head may be gone.
     pub(crate) fn mark_unverified(&mut self, lane: u32) -> Step<()> {
         let entry = self.entry(lane)?;
-        match entry.is_verified() && self.lane(lane)?.session != NONE {
-            true => self.move_head(lane, entry.head, false),
-            false => Ok(()),
+        if !entry.is_verified() {
+            return Ok(());
         }
+        if self.lane(lane)?.session != NONE {
+            return self.move_head(lane, entry.head, false);
+        }
+        // Only sessions go by it.
+        self.entry_mut(lane)?.set_verified(false);
+        Ok(())
     }
 
     /// Gives a lane a new head, and moves it to where it belongs.

@@ -135,6 +135,11 @@ impl Channels {
         is_listened_to
     }
 
+    /// Whether a client has listened since the memory belongs to its database.
+    pub fn is_any_listened_to(&self) -> bool {
+        self.count > 0
+    }
+
     pub fn is_any_armed(&self) -> bool {
         self.armed > 0
     }

@@ -14,6 +14,7 @@ pub mod elastic;
 pub mod ending;
 pub mod fairness;
 pub mod known;
+pub mod look;
 pub mod naive;
 pub mod overflow;
 pub mod query;
@@ -134,6 +135,9 @@ impl World {
             0..2 => self.abort(at),
             2..4 if self.transactions[at].level > 0 => self.rollback_to_savepoint(at),
             _ if self.claim_must_wait(at) => {}
+            20..22 if self.memory == Trust::Ready && self.transactions[at].claim.is_none() => {
+                self.look_at_a_lane(at)?;
+            }
             _ if self.transactions[at].claim.is_some() => {
                 self.step_claim(at)?;
             }

@@ -35,6 +35,8 @@ impl World {
     /// With every limit lifted, claiming and finishing empties the world.
     fn run_dry(&mut self) -> Checked {
         self.finish_all_transactions()?;
+        self.finish_rebuild()?;
+        self.check_empty_lanes()?;
         self.lift_limits()?;
         self.finish_rebuild()?;
         self.let_much_time_pass();
