@@ -104,19 +104,32 @@ def test_what_was_claimed_while_memory_grew_is_known(db):
 
 
 def test_a_dropped_extension_gives_its_memory_back(db):
-    conn = db.connect()
+    """All of it, at once, also where other sessions have used it; the next one begins anew."""
+    conn, other = db.connect(), db.connect()
     enqueue(conn)
-    _, before, _ = _memory(conn)
     _sessions(conn, 20_000)
-    conn.execute("DROP EXTENSION turnstile")
+    assert claim_next(other)
+    conn.execute("BEGIN; DROP EXTENSION turnstile; ROLLBACK")
+    assert _memory(conn)[0] >= 20_000
+    is_sound(other)
     with fresh_database() as watched:
         watching = watched.connect()
-        left = watching.execute("SELECT bytes FROM turnstile.memory WHERE database = %s", [db.name]).fetchone()
-    assert left is None or left[0] <= before
+        conn.execute("DROP EXTENSION turnstile")
+        assert watching.execute("SELECT count(*) FROM turnstile.memory WHERE database = %s", [db.name]).fetchone() == (0,)
     conn.execute("CREATE EXTENSION turnstile")
-    assert claim_next(conn) is None
-    enqueue(conn)
+    assert claim_next(other) is None
+    enqueue(other)
     assert claim_next(conn)
+    is_sound(conn)
+
+
+def test_made_again_in_one_transaction_it_begins_anew(db):
+    conn, other = db.connect(), db.connect()
+    _sessions(other, 2_000)
+    conn.execute("BEGIN; DROP EXTENSION turnstile; CREATE EXTENSION turnstile; COMMIT")
+    made = enqueue(other)
+    assert claim_next(other).id == made
+    assert _memory(conn)[0] < 10
     is_sound(conn)
 
 

@@ -4,7 +4,7 @@ use super::directory::{self, Guard};
 use super::latches;
 use super::locked::Locked;
 use super::slots::{cached_slot, existing_slot, slot};
-use super::window::{my_database, open};
+use super::window::{give_back_all, my_database, open};
 use crate::pg::error::{Failure, Result, internal, no_room};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -104,6 +104,12 @@ pub(super) fn enter<R>(
     }
     locked.tell_sizes();
     let calls = std::mem::take(&mut locked.calls);
+    // A client that has listened does not ask again when the extension is made anew.
+    let is_unused = is_closed && outcome.is_ok() && !locked.channels.is_any_listened_to();
+    drop(locked);
+    if is_unused && !armed(Seeded::KeepMemoryOfDropped) {
+        give_back_all(slot)?;
+    }
     drop(guard);
     latches::ring(&calls);
     outcome.map(Some).map_err(failure)
