@@ -2439,7 +2439,7 @@ Returns: ahead: jobs that start before it at that gate, exact in its lane, an es
 Errors: 22004; P0002; 55000 the job runs or has ended, with its state in DETAIL; 42501; 09000; 25006.';
 
 COMMENT ON FUNCTION turnstile.check() IS
-    'Compares the memory of the scheduler with the tables (lanes, heads, counts, limits, structure).
+    'Compares the memory of the scheduler with the tables (lanes, heads, counts, limits, structure), and names jobs that no claim can find, as those that were loaded while triggers were disabled.
 Returns: a row for each difference. No row: all is well.
 It reads all live jobs. Others wait only while memory is copied. A NOTICE says why rows are not changed directly, where that is so.
 Errors: 42501; 25006.';
@@ -3729,6 +3729,8 @@ BEGIN
     END IF;
     PERFORM turnstile_internal.check_names('queues', allow.queues);
     PERFORM turnstile_internal.check_names('tenants', allow.tenants);
+    -- Two sessions that grant at the same time would change the same rows of the catalog.
+    LOCK TABLE turnstile.permission IN SHARE ROW EXCLUSIVE MODE;
     INSERT INTO turnstile.permission (role, verb, queue, tenant)
     SELECT allow.role, verb, queue, tenant
     FROM unnest(allow.verbs) AS verb, unnest(allow.queues) AS queue, unnest(allow.tenants) AS tenant
@@ -3757,6 +3759,7 @@ BEGIN
         RAISE EXCEPTION 'role must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument "role" is NULL.', HINT = 'Pass the name of a role.';
     END IF;
+    LOCK TABLE turnstile.permission IN SHARE ROW EXCLUSIVE MODE;
     DELETE FROM turnstile.permission
     WHERE permission.role = disallow.role
         OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE pg_roles.oid = permission.role);

@@ -12,6 +12,7 @@ use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::sync::check_memory::{self, Gate, MemoryState};
+use crate::sync::check_tables;
 use crate::sync::difference::Difference;
 use crate::sync::gate_settings::{default_settings, settings_of_row};
 use crate::sync::rebuild::when_ready;
@@ -26,8 +27,6 @@ use turnstile_scheduler::{GateKind, GateSettings, LONG_AGO, LaneSpec, Limit};
 
 static SETTINGS: Statement = statement!("gate_settings", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID, INT8OID]);
-
-static CHILDREN: Statement = statement!("check_children", []).that_reads_all();
 
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
@@ -96,7 +95,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_settings(&memory, &truth, &mut differences);
     memory.times.compare(spi, &snapshot, &mut differences)?;
     compare_numbers(spi, job_table, &snapshot, &memory, &mut differences)?;
-    find_children(spi, &mut differences)?;
+    check_tables::compare(spi, &snapshot, &mut differences)?;
     Ok(differences)
 }
 
@@ -232,19 +231,6 @@ fn lasting(settings: GateSettings) -> GateSettings {
         has_own_row: true,
         ..settings
     }
-}
-
-/// Jobs are rows of the table itself.
-fn find_children(spi: &Spi, differences: &mut Vec<Difference>) -> Result<()> {
-    let rows = spi.run(&CHILDREN, &[])?;
-    for row in 0..rows.len() {
-        let (table, count): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
-        differences.push(Difference {
-            problem: "jobs are in a table that inherits from turnstile.job",
-            detail: format!("{table} has {count}, which are never claimed"),
-        });
-    }
-    Ok(())
 }
 
 /// Compares how many jobs of each name are in each state.

@@ -4,6 +4,7 @@
 pub mod aging; // how long jobs have waited
 pub mod check; // memory compared with the tables
 pub mod check_memory; // what memory has at one moment
+mod check_tables; // what is wrong with the tables themselves
 pub mod check_times; // the part of it that is about times
 mod difference; // what the two do not agree on
 pub mod dropped; // tells sleeping backends of DROP EXTENSION

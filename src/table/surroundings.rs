@@ -149,8 +149,14 @@ fn obstacle(relation: &Opened) -> Option<String> {
     let mut own = [0; OWN_TRIGGERS.len()];
     for trigger in relation.triggers() {
         match own_trigger(&trigger).and_then(|number| own.get_mut(number)) {
-            Some(times) => *times += 1,
-            None if armed(Seeded::PassOverTriggers) => {}
+            Some(times) if trigger.is_usual => *times += 1,
+            _ if armed(Seeded::PassOverTriggers) => {}
+            Some(_) => {
+                let name = trigger.name;
+                return Some(format!(
+                    "the trigger \"{name}\" of the extension does not fire always"
+                ));
+            }
             None => return Some(format!("it has the trigger \"{}\"", trigger.name)),
         }
     }
@@ -159,7 +165,7 @@ fn obstacle(relation: &Opened) -> Option<String> {
 }
 
 fn own_trigger(trigger: &Trigger) -> Option<usize> {
-    let function = trigger.is_usual.then(|| trigger.address()).flatten()?;
+    let function = trigger.address()?;
     OWN_TRIGGERS
         .iter()
         .position(|&(known, when)| function == known as usize && when == trigger.fires)

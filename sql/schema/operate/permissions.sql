@@ -67,6 +67,8 @@ BEGIN
     END IF;
     PERFORM turnstile_internal.check_names('queues', allow.queues);
     PERFORM turnstile_internal.check_names('tenants', allow.tenants);
+    -- Two sessions that grant at the same time would change the same rows of the catalog.
+    LOCK TABLE turnstile.permission IN SHARE ROW EXCLUSIVE MODE;
     INSERT INTO turnstile.permission (role, verb, queue, tenant)
     SELECT allow.role, verb, queue, tenant
     FROM unnest(allow.verbs) AS verb, unnest(allow.queues) AS queue, unnest(allow.tenants) AS tenant
@@ -157,6 +159,7 @@ BEGIN
         RAISE EXCEPTION 'role must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument "role" is NULL.', HINT = 'Pass the name of a role.';
     END IF;
+    LOCK TABLE turnstile.permission IN SHARE ROW EXCLUSIVE MODE;
     DELETE FROM turnstile.permission
     WHERE permission.role = disallow.role
         OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE pg_roles.oid = permission.role);
