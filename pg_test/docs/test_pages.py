@@ -34,7 +34,7 @@ GIVEN = {
     "docs/operations.md": "DROP ROLE IF EXISTS exporter",
     "docs/security.md": "DROP ROLE IF EXISTS app, mailer, acme, operator",
     "docs/recipes.md": "DROP ROLE IF EXISTS acme, authenticator, web_user, queue_gate, web_tenants, crawler",
-    "examples/README.md": "DROP ROLE IF EXISTS worker; CREATE ROLE worker",
+    "examples/README.md": "DROP ROLE IF EXISTS worker",
 }
 
 FENCE = re.compile(r"\s*```(.*)")
