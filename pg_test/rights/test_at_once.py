@@ -26,7 +26,7 @@ def _until_it_waits(conn, sleeper) -> None:
 @pytest.mark.parametrize("first", [GIVES, OTHERS["none"]], ids=["given", "taken"])
 @pytest.mark.parametrize("second", OTHERS.values(), ids=OTHERS.keys())
 def test_one_waits_for_the_other(conn, other, db, role, first, second, end):
-    first, second = (sql.SQL(text).format(sql.Identifier(role)).as_string(conn) for text in (first, second))
+    first, second = (sql.SQL(text).format(sql.Literal(role)).as_string(conn) for text in (first, second))
     conn.execute(first)
     conn.execute("BEGIN")
     conn.execute(first)
