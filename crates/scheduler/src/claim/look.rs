@@ -17,7 +17,7 @@ pub enum ToLookAt {
 
 impl Scheduler<'_> {
     /// The next lane to look at, as if a claim had picked it to look only. `effort` is what the search may cost, and what is left of
-    /// it then. Whoever calls tells [`Self::settle`] what was seen.
+    /// it then. The caller tells [`Self::settle`] what was seen.
     pub fn next_to_look_at(&mut self, which: ToLookAt, effort: &mut u32) -> Step<Option<Picked>> {
         let last = *self.lanes.touched().end();
         while *effort > 0 && last > 0 {
