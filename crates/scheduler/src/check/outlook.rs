@@ -119,7 +119,8 @@ impl Scheduler<'_> {
     /// Whether a queue was claimed from in the last minute, as far as is known.
     pub fn is_claimed_lately(&self, queue: u64) -> Step<bool> {
         let now = self.header.clock.now;
-        if self.header.clock.claimed_at > now.saturating_sub(MINUTE) {
+        let since = now.saturating_sub(MINUTE);
+        if self.header.clock.claimed_at > since || self.header.vain_claims.is_after(queue, since) {
             return Ok(true);
         }
         let gate = self.find_gate(GateKind::Queue, queue)?;

@@ -100,10 +100,13 @@ impl Scheduler<'_> {
     }
 
     fn note_claim_from(&mut self, queue: u64) -> Step<bool> {
+        let now = self.header.clock.now;
         let Some(gate) = self.find_gate(GateKind::Queue, queue)? else {
+            if !armed(Seeded::ForgetClaim) {
+                self.header.vain_claims.note(queue, now);
+            }
             return Ok(false);
         };
-        let now = self.header.clock.now;
         let gate = self.gate_mut(gate)?;
         if !armed(Seeded::ForgetClaim) {
             gate.pace.go_on(now);

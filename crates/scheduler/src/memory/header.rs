@@ -2,6 +2,7 @@
 
 use crate::memory::due::DueState;
 use crate::memory::outside::OutsideState;
+use crate::memory::vain::VainClaims;
 
 /// What is not in an array. All zero is an empty scheduler, so fresh shared memory needs no set-up.
 #[repr(C)]
@@ -20,6 +21,7 @@ pub struct Header {
     pub(crate) calendar: CalendarState,
     pub(crate) due: DueState,
     pub(crate) doubts: Doubts,
+    pub(crate) vain_claims: VainClaims,
 }
 
 /// Lanes that may have become empty without a claim.

@@ -24,3 +24,4 @@ pub mod scheduler;
 pub mod share;
 pub mod slab;
 pub mod step;
+pub mod vain;
