@@ -166,7 +166,7 @@ COMMENT ON COLUMN turnstile.job.parent IS
 COMMENT ON COLUMN turnstile.job.opens_batch IS
     'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
 COMMENT ON COLUMN turnstile.job.children IS
-    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+    'How its children ended, once none was live: {completed, discarded, cancelled}. {}: others were added since, and all are counted when it starts again. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job.unique_states IS
@@ -184,7 +184,7 @@ COMMENT ON COLUMN turnstile.job_history.parent IS
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
     'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
 COMMENT ON COLUMN turnstile.job_history.children IS
-    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+    'How its children ended, once none was live: {completed, discarded, cancelled}. {}: others were added since, and all are counted when it starts again. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job_history.unique_states IS
@@ -2712,13 +2712,13 @@ SELECT
 FROM turnstile.batch
 CROSS JOIN LATERAL (
     (
-        SELECT job.kind, job.queue, job.tenant, job.session, job.state, job.children
+        SELECT job.kind, job.queue, job.tenant, job.session, job.state, nullif(job.children, '{}') AS children
         FROM ONLY turnstile.job
         WHERE job.id = batch.id
     )
     UNION ALL
     (
-        SELECT job_history.kind, job_history.queue, job_history.tenant, job_history.session, job_history.state, job_history.children
+        SELECT job_history.kind, job_history.queue, job_history.tenant, job_history.session, job_history.state, nullif(job_history.children, '{}')
         FROM turnstile.job_history
         WHERE job_history.id = batch.id
         ORDER BY job_history.finished_at DESC

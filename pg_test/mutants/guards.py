@@ -160,6 +160,7 @@ GUARDS = {
     "TrustNames": "rules/test_read_settings.py::test_a_new_connection_knows_what_is_the_extensions_own[job_id_seq]",
     "AcceptNulls": "findings/test_own_columns.py::test_a_column_that_is_required_since_then[enqueue]",
     "ServeAnyCatalog": "upgrades/test_versions.py::test_each_statement_refuses_and_changes_nothing[older catalog-insert]",
+    "KeepNumbersOfChildren": "batches/test_late_children.py::test_the_next_run_is_told_of_it[fail]",
     "OverlookLocks": "rules/operate/test_why_waiting.py::test_a_locked_row_is_told_and_passed_over",
     "OverlookOrder": "rules/operate/test_why_waiting.py::test_who_is_behind_is_told_what_comes_first",
     "OverlookTurn": "rules/operate/test_why_waiting.py::test_in_a_session_the_turn_counts",

@@ -1,5 +1,6 @@
 -- What children of the live job $1 have to know: (state, queue, tenant, account, their priority, whether it takes children, whether too
--- many jobs wait for each other, whether its children may start, the ids of it and the jobs that wait for it, the gates of their sessions).
+-- many jobs wait for each other, whether its children may start, the ids of it and the jobs that wait for it, the gates of their sessions,
+-- whether it was told how children have ended).
 WITH RECURSIVE line AS (
     SELECT job.id, job.parent, job.queue, job.tenant, job.session, 1 AS depth
     FROM ONLY turnstile.job
@@ -18,7 +19,8 @@ SELECT job.state, job.queue, job.tenant, job.account, coalesce(batch.priority, j
     (SELECT count(*) >= 100 FROM line),
     job.opens_batch IS NOT TRUE,
     ARRAY(SELECT line.id FROM line),
-    ARRAY(SELECT turnstile_internal.session_gate(line.queue, line.tenant, line.session) FROM line WHERE line.session IS NOT NULL)
+    ARRAY(SELECT turnstile_internal.session_gate(line.queue, line.tenant, line.session) FROM line WHERE line.session IS NOT NULL),
+    job.children <> '{}'
 FROM ONLY turnstile.job
 LEFT JOIN turnstile.batch ON batch.id = job.id
 WHERE job.id = $1

@@ -1,6 +1,6 @@
 -- Sets the jobs $1, which are locked, running for worker $2, bound to the backend $3 that began at $4, claimed at $5, until $6, with
 -- the lease $7 that was asked for. Of each, as many attempts are skipped as $8 says, and it knows the claim epoch $9 from now on.
--- The columns of claimed_job, and the position, in order of that.
+-- The columns of claimed_job, the position, and whether its children are to be counted anew, in order of the position.
 WITH started AS (
     UPDATE ONLY turnstile.job
     SET state = 'running',
@@ -25,6 +25,6 @@ WITH started AS (
 SELECT
     started.id, started.attempt, started.queue, started.kind, started.payload, started.priority, started.tenant,
     started.account, started.session, started.max_attempts, started.lease_expires_at, started.created_at,
-    started.metadata, started.children, started.attempts_left, started.first_started_at, started.position
+    started.metadata, started.children, started.attempts_left, started.first_started_at, started.position, started.children = '{}'
 FROM started
 ORDER BY started.position

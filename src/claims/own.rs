@@ -11,7 +11,7 @@ use crate::pg::output::Output;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::runs::by_statement::{POSITION_OF_STARTED, START_JOBS};
+use crate::runs::by_statement::{START_JOBS, push_started};
 use crate::runs::opening::{self, Turn};
 use crate::transaction::{own, pending};
 use crate::upkeep::follow_up;
@@ -142,7 +142,7 @@ fn start(
     }
     rows.sort_unstable();
     for &(_, row) in &rows {
-        output.push((1..POSITION_OF_STARTED).map(|column| started.get(row, column)));
+        push_started(spi, &started, row, output)?;
     }
     Ok(rows.len())
 }

@@ -75,7 +75,7 @@ impl Later {
         let found = Self {
             parent: number(c"parent"),
             opens_batch: number(c"opens_batch"),
-            children: number(c"children"),
+            children: number_of(c"children", Stored::Json),
             has_followers: number(c"has_followers"),
             lease: number_of(c"lease", Stored::Interval),
             unique_states: number_of(c"unique_states", Stored::Texts),

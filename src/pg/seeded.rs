@@ -288,6 +288,8 @@ pub enum Seeded {
     AcceptNulls,
     /// A catalog of another release is used.
     ServeAnyCatalog,
+    /// How children have ended is counted once, whatever is added later.
+    KeepNumbersOfChildren,
     /// Who looks does not see that rows are locked.
     OverlookLocks,
     /// A job is never found to be behind another.

@@ -11,6 +11,7 @@ pub enum Stored {
     Text,
     Texts,
     Interval,
+    Json,
 }
 
 impl Stored {
@@ -23,6 +24,7 @@ impl Stored {
             Self::Text => ("text", &[pg_sys::TEXTOID, pg_sys::VARCHAROID]),
             Self::Texts => ("text[]", &[pg_sys::TEXTARRAYOID, pg_sys::VARCHARARRAYOID]),
             Self::Interval => ("interval", &[pg_sys::INTERVALOID]),
+            Self::Json => ("jsonb", &[pg_sys::JSONBOID]),
         };
         if !types.contains(&base) {
             not_of_type(name, column).raise();

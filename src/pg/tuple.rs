@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "reads tuple slots")]
 
 use crate::pg::compat;
+use crate::pg::jsonb::Json;
 use crate::pg::stored::Stored;
 use crate::pg::unguarded::{ExecStoreAllNullTuple, slot_getsomeattrs_int};
 use pgrx::FromDatum;
@@ -205,6 +206,11 @@ impl RawRow<'_> {
         // SAFETY: the column is one of intervals, as was found then.
         self.far(column)
             .and_then(|datum| unsafe { Interval::from_datum(datum, false) })
+    }
+
+    pub fn far_json(&self, column: usize) -> Option<Json<'_>> {
+        // SAFETY: the column is one of jsonb, as was found when it was looked up.
+        self.far(column).map(|datum| unsafe { Json::of(datum) })
     }
 
     pub fn far_text(&self, column: usize) -> Option<String> {

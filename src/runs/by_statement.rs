@@ -4,7 +4,8 @@ use crate::job::claim_epoch::{self, Claim};
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::output::Output;
-use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::runs::late_children;
 use crate::runs::run::{Run, Started, TRIED_BY_STATEMENT, Wanted, most_openings, start_time};
 use crate::shmem::QueueSettings;
 use crate::transaction::claim::refuse_loss;
@@ -40,7 +41,10 @@ pub static START_JOBS: Statement = statement!(
 );
 
 /// The column behind those of `claimed_job`.
-pub const POSITION_OF_STARTED: i32 = 17;
+const POSITION_OF_STARTED: i32 = 17;
+/// Whether the numbers of its children are to be counted anew, and where they stand.
+const COUNTS_ANEW: i32 = 18;
+const CHILDREN: i32 = 14;
 
 pub fn start(
     spi: &Spi,
@@ -128,6 +132,21 @@ fn find_waiting(
     (0..rows.len()).map(found).collect()
 }
 
+/// Passes on a job that [`START_JOBS`] has started.
+pub fn push_started(spi: &Spi, rows: &Rows, row: usize, output: &mut Output) -> Result<()> {
+    let counted = match rows.value(row, COUNTS_ANEW) {
+        Some(true) => Some(late_children::count(spi, rows.required(row, 1)?)?),
+        _ => None,
+    };
+    output.push(
+        (1..POSITION_OF_STARTED).map(|column| match (column, &counted) {
+            (CHILDREN, Some(counted)) => counted.numbers(),
+            _ => rows.get(row, column),
+        }),
+    );
+    Ok(())
+}
+
 fn start_found(
     spi: &Spi,
     found: &[Found],
@@ -159,7 +178,7 @@ fn start_found(
         ],
     )?;
     for row in 0..rows.len() {
-        output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
+        push_started(spi, &rows, row, output)?;
         started
             .positions
             .push(rows.required(row, POSITION_OF_STARTED)?);

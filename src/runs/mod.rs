@@ -8,6 +8,7 @@ pub mod finish; // what ends a run by failure
 pub mod keeping; // whether a completed job leaves a row in the history
 pub mod kept; // what the next run takes over from the one before
 pub mod lane_rows; // the available rows of a lane
+pub mod late_children; // children that were added once the others had ended
 pub mod lease; // how long a claim holds a job
 pub mod look_ahead; // the next jobs of a lane
 pub mod opening; // parents whose turn has come

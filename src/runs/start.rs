@@ -11,6 +11,7 @@ use crate::pg::spi::Spi;
 use crate::pg::tuple::RawRow;
 use crate::runs::by_statement;
 use crate::runs::lane_rows::LaneRows;
+use crate::runs::late_children::{self, Counted};
 use crate::runs::run::{AHEAD, MOST_TRIED, Run, Started, Wanted, most_openings};
 use crate::shmem::QueueSettings;
 use crate::table::{self, Jobs, Operation, Table, figures, places};
@@ -35,12 +36,13 @@ pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Sta
     let settings = queue_settings::committed(wanted.picked.settings_of)?;
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     match jobs.is_direct() {
-        true => start_directly(&jobs, wanted, &settings, output),
+        true => start_directly(spi, &jobs, wanted, &settings, output),
         false => by_statement::start(spi, jobs.table, wanted, &settings, output),
     }
 }
 
 fn start_directly(
+    spi: &Spi,
     jobs: &Rc<Jobs>,
     wanted: &Wanted,
     settings: &QueueSettings,
@@ -51,6 +53,7 @@ fn start_directly(
     } = wanted;
     table::command(|command| {
         let mut starting = Starting {
+            spi,
             // Not before the snapshot was taken: all jobs in it were created earlier.
             run: Run::from_now_on(picked, wanted.claimer, settings),
             jobs: command.open(jobs, Operation::Update(&CHANGED)),
@@ -85,6 +88,7 @@ fn start_directly(
 
 /// A claim that is starting jobs of a lane.
 struct Starting<'a> {
+    spi: &'a Spi,
     run: Run,
     jobs: Table<'a>,
     job_table: pg_sys::Oid,
@@ -139,10 +143,11 @@ impl Starting<'_> {
         let claim = claim_epoch::of_claim(attempts, known, self.settings.durable_claims)?;
         let changes = self.run.changes(&row, later, known, &claim);
         let id = row.int8(column::ID);
+        let counted = late_children::counted_anew(self.spi, &row, later)?;
         let pass_on = |job: &RawRow| {
             let before = (State::Available, job.int8(column::RUN_AT));
             figures::note_start(job_table, &picked.spec, before, job);
-            output.push(claimed(job, later).into_iter());
+            output.push(claimed(job, later, counted.as_ref()).into_iter());
             started.positions.extend(position);
             started.runs.extend(job.run().map(|(run, _)| run));
         };
@@ -224,7 +229,7 @@ impl Run {
 }
 
 /// The columns of `claimed_job`.
-fn claimed(job: &RawRow, later: &Later) -> [Option<Datum>; 16] {
+fn claimed(job: &RawRow, later: &Later, counted: Option<&Counted>) -> [Option<Datum>; 16] {
     let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
     let [max_attempts, uncounted] = attempts;
     let last = max_attempts.saturating_add(uncounted);
@@ -249,7 +254,7 @@ fn claimed(job: &RawRow, later: &Later) -> [Option<Datum>; 16] {
         job.raw(column::LEASE_EXPIRES_AT),
         job.raw(column::CREATED_AT),
         job.raw(column::METADATA),
-        job.raw(later.children),
+        counted.map_or_else(|| job.raw(later.children), Counted::numbers),
         datum(i32::try_from(left.max(0)).unwrap_or(i32::MAX)),
         first_started_at,
     ]

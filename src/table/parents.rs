@@ -26,6 +26,7 @@ static LOCK: Statement = statement!("lock_parent", [INT8OID]);
 static WAITS_FOR_LINE: Statement =
     statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID, INT8ARRAYOID]);
 static FIND: Statement = statement!("find_run", [INT8OID]);
+static EXPECT_LATE_CHILDREN: Statement = statement!("expect_late_children", [INT8OID]);
 
 /// Jobs that may wait for each other.
 const MOST_LEVELS: usize = 100;
@@ -66,6 +67,9 @@ fn read(spi: &Spi, id: i64, is_line_locked: bool) -> Result<Rc<Parent>> {
     }
     if rows.value(0, 7) == Some(true) {
         return Err(too_deep(id));
+    }
+    if rows.value(0, line::HAS_NUMBERS) == Some(true) && !armed(Seeded::KeepNumbersOfChildren) {
+        spi.run(&EXPECT_LATE_CHILDREN, &[datum(id)])?;
     }
     let keys: Vec<i64> = rows.required(0, line::SESSIONS)?;
     Ok(Rc::new(Parent {

@@ -100,13 +100,13 @@ SELECT
 FROM turnstile.batch
 CROSS JOIN LATERAL (
     (
-        SELECT job.kind, job.queue, job.tenant, job.session, job.state, job.children
+        SELECT job.kind, job.queue, job.tenant, job.session, job.state, nullif(job.children, '{}') AS children
         FROM ONLY turnstile.job
         WHERE job.id = batch.id
     )
     UNION ALL
     (
-        SELECT job_history.kind, job_history.queue, job_history.tenant, job_history.session, job_history.state, job_history.children
+        SELECT job_history.kind, job_history.queue, job_history.tenant, job_history.session, job_history.state, nullif(job_history.children, '{}')
         FROM turnstile.job_history
         WHERE job_history.id = batch.id
         ORDER BY job_history.finished_at DESC

@@ -27,7 +27,7 @@ COMMENT ON COLUMN turnstile.job.parent IS
 COMMENT ON COLUMN turnstile.job.opens_batch IS
     'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
 COMMENT ON COLUMN turnstile.job.children IS
-    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+    'How its children ended, once none was live: {completed, discarded, cancelled}. {}: others were added since, and all are counted when it starts again. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job.unique_states IS
@@ -45,7 +45,7 @@ COMMENT ON COLUMN turnstile.job_history.parent IS
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
     'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
 COMMENT ON COLUMN turnstile.job_history.children IS
-    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+    'How its children ended, once none was live: {completed, discarded, cancelled}. {}: others were added since, and all are counted when it starts again. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job_history.unique_states IS

@@ -9,6 +9,8 @@ static PARENT: Statement = statement!("parent", [INT8OID]);
 
 /// The column of [`read`] with the sessions of the parent and of those that wait for it.
 pub const SESSIONS: i32 = 10;
+/// That says whether the parent was told how its children have ended.
+pub const HAS_NUMBERS: i32 = 11;
 
 pub fn lock(spi: &Spi, parent: i64) -> Result<()> {
     spi.run(&LOCK, &[datum(parent)]).map(drop)
