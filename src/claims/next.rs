@@ -6,7 +6,9 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::tuple::RawRow;
 use crate::sync::gate_settings::SettingsReader;
+use crate::sync::held_session;
 use crate::sync::rebuild::when_ready;
 use crate::table::locked::{Found, first_free};
 use crate::transaction::pending;
@@ -50,32 +52,34 @@ pub fn next_of(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<Next> {
                 pass_over(spi, job_table, &picked, false)?;
             }
             Pick::Lane(picked) => {
-                let found = look(spi, &picked)?;
+                let found = look(spi, job_table, &picked)?;
                 if let Some((id, position)) = found.free {
                     let spec = picked.spec;
                     return Ok(Next::Job { id, spec, position });
                 }
-                pass_over(spi, job_table, &picked, found.all_locked)?;
+                pass_over(spi, job_table, &picked, found.all_held)?;
             }
         }
     }
     Ok(Next::Unknown)
 }
 
-fn look(spi: &Spi, picked: &Picked) -> Result<Found> {
+fn look(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<Found> {
     let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
     let before = picked.bound.unwrap_or(i64::MAX);
-    if let Some(found) = first_free(&picked.spec, picked.head, before, &own)? {
+    let range = (picked.head, before);
+    let is_paused = |job: &RawRow| held_session::is_paused(spi, job_table, job);
+    if let Some(found) = first_free(&picked.spec, range, &own, is_paused)? {
         return Ok(found);
     }
     let free = first_in_lane(spi, &picked.spec, picked.head, before)?;
     Ok(Found {
         free,
-        all_locked: false,
+        all_held: false,
     })
 }
 
-/// The first job of a lane in a range of positions, locked or not: (id, position).
+/// The first job of a lane in a range of positions that a claim would not pass over, locked or not: (id, position).
 pub fn first_in_lane(
     spi: &Spi,
     spec: &LaneSpec,

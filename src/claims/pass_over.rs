@@ -12,14 +12,9 @@ use pgrx::pg_sys;
 use turnstile_scheduler::{Outcome, Pick, Picked};
 
 /// For who looks without claiming: what a claim does with a lane in which it finds nothing to take. Of jobs that are gone
-/// memory learns; past those that others have locked, another lane is next until the end of the call.
-pub fn pass_over(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    picked: &Picked,
-    is_locked: bool,
-) -> Result<()> {
-    if !is_locked {
+/// memory learns; past those that are held, another lane is next until the end of the call.
+pub fn pass_over(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked, is_held: bool) -> Result<()> {
+    if !is_held {
         return is_anything_left(spi, job_table, picked).map(drop);
     }
     let mut search = OverflowSearch::in_queue(picked.spec.queue);

@@ -73,9 +73,12 @@ impl Counts {
         Ok(())
     }
 
-    /// The jobs that come before it at its gate of a kind.
+    /// The jobs that come before it at its gate of a kind; none at that of a session which it holds.
     pub fn at(&self, job: &Waiting, kind: GateKind) -> f64 {
         let key = job.spec.key_of(kind);
+        if key == 0 {
+            return 0.0;
+        }
         let rivals = self.rivals.iter().filter(|it| it.spec.key_of(kind) == key);
         self.own_lane as f64 + rivals.map(|it| it.jobs).sum::<f64>()
     }

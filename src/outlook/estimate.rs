@@ -10,7 +10,7 @@ use crate::pg::spi::Spi;
 use crate::sync::rebuild::when_ready;
 use pgrx::pg_sys;
 use std::collections::HashMap;
-use turnstile_scheduler::{GateKind, GateState};
+use turnstile_scheduler::{GateKind, GateState, Limit};
 
 const MINUTE: f64 = turnstile_scheduler::times::MINUTE as f64;
 
@@ -26,35 +26,53 @@ pub struct Estimate {
 struct Line {
     kind: GateKind,
     ahead: f64,
-    /// None: nothing starts behind it.
+    /// None: nothing has started behind it lately.
     per_minute: Option<f64>,
     opens_at: Option<i64>,
+    /// Others must end first.
+    is_full: bool,
+    /// No time opens it, nor the end of a job.
+    is_shut: bool,
 }
 
 impl Line {
-    /// Minutes until the job is through; none if nothing moves.
-    fn minutes(&self) -> Option<f64> {
-        Some((self.ahead + 1.0) / self.per_minute?)
+    fn at(state: &GateState, ahead: f64) -> Self {
+        let opens_at = opens_at(state);
+        let is_shut = opens_at == Some(i64::MAX) || state.limit == Limit::AtMost(0);
+        Self {
+            kind: state.kind,
+            ahead,
+            per_minute: pace_of(state).filter(|_| !is_shut),
+            opens_at: opens_at.filter(|_| !is_shut),
+            is_full: state.is_full(),
+            is_shut,
+        }
+    }
+
+    /// When the job is through, as far as that is known.
+    fn passes_at(&self, now: i64) -> i64 {
+        let minutes = self.per_minute.map(|pace| (self.ahead + 1.0) / pace);
+        // A float that is too large becomes the last time that there is.
+        let by_pace = minutes.map(|minutes| now.saturating_add((minutes * MINUTE) as i64));
+        by_pace.max(self.opens_at).unwrap_or(now)
     }
 }
 
 pub fn of(spi: &Spi, job_table: pg_sys::Oid, job_id: i64) -> Result<Estimate> {
     let job = Waiting::read(spi, job_id)?;
-    let states = gates::states(spi, job_table, &job.spec)?;
+    let states = gates::states(spi, job_table, &job)?;
     let counts = Counts::of(spi, job_table, &job)?;
     let (is_fair, weights) = shares(spi, job_table, &job, &counts)?;
     let lines: Vec<Line> = states
         .iter()
         .filter(|state| is_tight(state))
-        .map(|state| Line {
-            kind: state.kind,
-            ahead: match state.kind {
+        .map(|state| {
+            let ahead = match state.kind {
                 GateKind::Queue if is_fair => counts
                     .at_fair_queue(&job, |tenant| weights.get(&tenant).copied().unwrap_or(1.0)),
                 kind => counts.at(&job, kind),
-            },
-            per_minute: pace_of(state),
-            opens_at: opens_at(state),
+            };
+            Line::at(state, ahead)
         })
         .collect();
     Ok(by_lines(&job, &lines, counts.is_capped))
@@ -65,7 +83,7 @@ fn is_tight(state: &GateState) -> bool {
     state.kind == GateKind::Queue || !state.is_open()
 }
 
-/// A rate that is set lets no more start than it says, whatever was counted.
+/// A rate that is set lets no more start than it says, whatever was counted, and as many where it is what jobs wait for.
 fn pace_of(state: &GateState) -> Option<f64> {
     let allowed = state
         .rate
@@ -73,6 +91,7 @@ fn pace_of(state: &GateState) -> Option<f64> {
     let counted = Some(state.per_minute).filter(|&pace| pace > 0.0);
     match (counted, allowed) {
         (Some(counted), Some(allowed)) => Some(counted.min(allowed)),
+        (None, allowed) if state.is_out_of_tokens => allowed,
         (counted, _) => counted,
     }
 }
@@ -106,28 +125,25 @@ fn shares(
 }
 
 fn by_lines(job: &Waiting, lines: &[Line], is_capped: bool) -> Estimate {
-    let by_time = |a: &&Line, b: &&Line| {
-        a.minutes()
-            .unwrap_or(0.0)
-            .total_cmp(&b.minutes().unwrap_or(0.0))
-    };
-    let slowest = lines.iter().max_by(by_time);
-    let stuck = lines.iter().rfind(|line| line.per_minute.is_none());
+    let now = server::now();
+    let shut = lines.iter().rfind(|line| line.is_shut);
+    // Where a gate opens at a time, nothing has started until now because of that.
+    let opens = lines.iter().any(|line| line.opens_at.is_some());
+    let is_stuck = |line: &&Line| line.per_minute.is_none() && (line.is_full || !opens);
+    let stuck = shut.or_else(|| lines.iter().rfind(is_stuck));
+    let slowest = lines.iter().max_by_key(|line| line.passes_at(now));
     let line = stuck.or(slowest);
     let ahead = line.map_or(0.0, |line| line.ahead);
-    let opens_at = lines.iter().filter_map(|line| line.opens_at).max();
-    let begins = opens_at.map_or(job.run_at, |opens_at| opens_at.max(job.run_at));
-    // A float that is too large becomes the last time that there is.
-    let passes_at = line
-        .and_then(Line::minutes)
-        .map(|minutes| server::now().saturating_add((minutes * MINUTE) as i64));
+    let passes_at = slowest
+        .filter(|_| stuck.is_none())
+        .map(|line| line.passes_at(now));
     Estimate {
         ahead: (ahead.round() as i64).min(MOST),
         is_capped: is_capped || ahead > MOST as f64,
         starts_per_minute: line.and_then(|line| line.per_minute),
         bottleneck: name_of(line.map_or(GateKind::Queue, |line| line.kind)),
         starts_at: passes_at
-            .map(|time| time.max(begins))
+            .map(|time| time.max(job.run_at))
             .filter(|&time| time < i64::MAX),
     }
 }

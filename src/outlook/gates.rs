@@ -9,59 +9,20 @@ use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::shmem::Locked;
-use crate::sync::gate_settings::{self, SettingsReader};
-use crate::sync::rebuild::when_ready;
+use crate::sync::{gate_states, held_session};
 use pgrx::pg_sys;
-use turnstile_scheduler::{GateKind, GateState, LaneSpec, Limit, Step};
+use turnstile_scheduler::{GateKind, GateState, LaneSpec, Limit};
 
-static IS_PAUSED: Statement = statement!("is_paused", [INT4OID, INT8ARRAYOID]);
+static BEHIND_PAUSE: Statement = statement!("limit_behind_pause", [INT4OID, INT8ARRAYOID]);
 static ANCESTOR: Statement = statement!("ancestor_at_gate", [INT8OID, TEXTOID]);
 
-/// The states of the gates of a lane, in the order of their kinds.
-pub fn states(spi: &Spi, job_table: pg_sys::Oid, spec: &LaneSpec) -> Result<Vec<GateState>> {
-    let mut settings = SettingsReader::default();
-    loop {
-        let unread = when_ready(spi, job_table, |memory| {
-            memory.scheduler.advance(server::now())?;
-            memory.scheduler.unread_gates(spec)
-        })?;
-        let Some(unread) = unread else { break };
-        settings.read(spi, job_table, spec, &unread)?;
-    }
-    let known = when_ready(spi, job_table, |memory| known_states(memory, spec))?;
-    let mut states = Vec::with_capacity(known.len());
-    for ((kind, key), state) in spec.gates().zip(known) {
-        states.push(match state {
-            Some(state) => state,
-            None => of_settings(spi, spec, kind, key)?,
-        });
+/// The states of the gates of a job, and of the session that it holds.
+pub fn states(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<GateState>> {
+    let mut states = gate_states::of_lane(spi, job_table, &job.spec)?;
+    if let Some(session) = job.held_session() {
+        states.extend(held_session::state(spi, job_table, &session)?);
     }
     Ok(states)
-}
-
-fn known_states(memory: &mut Locked, spec: &LaneSpec) -> Step<Vec<Option<GateState>>> {
-    let states = spec
-        .gates()
-        .map(|(kind, key)| memory.scheduler.gate_state(kind, key));
-    states.collect()
-}
-
-/// A gate that memory does not have: nothing runs behind it.
-fn of_settings(spi: &Spi, spec: &LaneSpec, kind: GateKind, key: u64) -> Result<GateState> {
-    let settings = gate_settings::of_gate(spi, spec, kind, key)?;
-    let now = server::now();
-    Ok(GateState {
-        kind,
-        limit: settings.limit,
-        held: 0,
-        paused_until: settings.paused_until.filter(|&until| until > now),
-        rate: settings.rate,
-        is_out_of_tokens: false,
-        next_token_at: None,
-        per_minute: 0.0,
-        weight: settings.weight,
-    })
 }
 
 /// What a gate holds a job up by.
@@ -73,9 +34,11 @@ pub fn blockers(
 ) -> Result<Vec<Blocker>> {
     let (kind, name) = (state.kind, job.name(state.kind));
     let mut found = Vec::new();
-    if state.is_full() {
-        found.push(full(spi, job_table, job, state)?.at(kind, name));
+    let (shut, behind_pause) = shut(spi, job, state)?;
+    if behind_pause.is_full() {
+        found.push(full(spi, job_table, job, &behind_pause)?.at(kind, name));
     }
+    found.extend(shut.map(|blocker| blocker.at(kind, name)));
     if armed(Seeded::OverlookMeters) {
         return Ok(found);
     }
@@ -89,21 +52,30 @@ pub fn blockers(
     Ok(found)
 }
 
+/// What lets no job through whatever runs, and the gate as it would be without that.
+fn shut(spi: &Spi, job: &Waiting, state: &GateState) -> Result<(Option<Blocker>, GateState)> {
+    if state.limit != Limit::AtMost(0) {
+        return Ok((None, *state));
+    }
+    let kind = state.kind;
+    let behind_pause = limit_behind_pause(spi, &job.spec, kind)?;
+    let blocker = match kind {
+        GateKind::Batch => blocked::closed(spi, &job.spec)?,
+        _ => behind_pause.map(|_| pause(kind, job.name(kind))),
+    };
+    let limit = match (&blocker, behind_pause) {
+        (None, _) => state.limit,
+        (Some(_), limit) => limit.unwrap_or(Limit::None),
+    };
+    Ok((blocker, GateState { limit, ..*state }))
+}
+
 fn full(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting, state: &GateState) -> Result<Blocker> {
     let (kind, name) = (state.kind, job.name(state.kind));
     let slots = match state.limit {
         Limit::AtMost(most) => most,
         Limit::None | Limit::Unknown => u32::MAX,
     };
-    if kind == GateKind::Batch
-        && slots == 0
-        && let Some(closed) = blocked::closed(spi, &job.spec)?
-    {
-        return Ok(closed);
-    }
-    if slots == 0 && is_paused(spi, &job.spec, kind)? {
-        return Ok(pause(kind, name));
-    }
     if let Some(blocker) = own_family(spi, job, state, slots)? {
         return Ok(blocker);
     }
@@ -187,14 +159,20 @@ fn called(kind: GateKind, name: Option<&str>) -> String {
     format!("{what} \"{}\"", name.unwrap_or_default())
 }
 
-/// Whether no job may start because of a pause, and not because there are no slots.
-fn is_paused(spi: &Spi, spec: &LaneSpec, kind: GateKind) -> Result<bool> {
+/// The limit of a gate that is paused without end, which is no slots in memory. None: it is not.
+pub fn limit_behind_pause(spi: &Spi, spec: &LaneSpec, kind: GateKind) -> Result<Option<Limit>> {
     let described = gates::of(kind);
     let keys = std::iter::once(spec.key_of(kind)).chain(described.default_keys(spec));
     let keys: Vec<i64> = keys.map(u64::cast_signed).collect();
     let rows = spi.run(
-        &IS_PAUSED,
+        &BEHIND_PAUSE,
         &[datum(i32::from(described.number)), datum(keys)],
     )?;
-    Ok(rows.value(0, 1).unwrap_or(false))
+    if rows.value(0, 1) != Some(true) {
+        return Ok(None);
+    }
+    let slots: Option<i32> = rows.value(0, 2);
+    let slots = slots.filter(|_| !armed(Seeded::OverlookLimitOfPaused));
+    let limit = slots.map(|slots| Limit::AtMost(u32::try_from(slots).unwrap_or(0)));
+    Ok(Some(limit.unwrap_or(Limit::None)))
 }

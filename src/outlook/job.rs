@@ -1,6 +1,8 @@
 //! The job that is asked about.
 
 use crate::job::gates;
+use crate::job::lane::session_key;
+use crate::job::row::only_session;
 use crate::job::state::State;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, no_such_job};
@@ -74,8 +76,18 @@ impl Waiting {
         }
     }
 
-    /// The name of its gate of a kind.
+    /// The session that it holds, as a spec with only that gate.
+    pub fn held_session(&self) -> Option<LaneSpec> {
+        let name = self.session.as_deref().filter(|_| self.spec.session == 0)?;
+        let key = session_key(self.spec.queue, self.spec.tenant, name);
+        Some(only_session(key))
+    }
+
+    /// The name of its gate of a kind, or of the session that it holds.
     pub fn name(&self, kind: GateKind) -> Option<&str> {
+        if kind == GateKind::Session {
+            return self.session.as_deref();
+        }
         let mut kinds = gates::all().map(|gate| gate.kind);
         let at = kinds.position(|it| it == kind)?;
         self.names.get(at)?.as_deref()

@@ -8,6 +8,7 @@ pub mod estimate;
 mod gates; // gates that are closed
 mod holders; // which jobs are in the way
 pub mod job;
+mod lane_tables; // what the tables say of lanes
 mod order; // what comes first
 pub mod summary;
 pub mod why;

@@ -1,6 +1,7 @@
 //! Why the jobs of a queue or a tenant wait: reasons with the number of lanes behind each.
 
 use super::blocker::Reason;
+use super::lane_tables::Tables;
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::Spi;
@@ -23,40 +24,63 @@ pub struct Summary {
     pub is_estimate: bool,
 }
 
+/// What memory says of a lane.
+struct Lane {
+    spec: LaneSpec,
+    head: i64,
+    closed: Vec<GateState>,
+    is_attended: bool,
+}
+
 /// Of the lanes in memory and those outside. `queue` may stand for all queues.
 pub fn of(spi: &Spi, job_table: pg_sys::Oid, queue: u64, tenant: Option<u64>) -> Result<Summary> {
     read_settings(spi, job_table, queue, tenant)?;
-    when_ready(spi, job_table, |memory| {
+    let mut tables = Tables::of(spi, job_table)?;
+    let (found, each, outside) = when_ready(spi, job_table, |memory| {
         memory.scheduler.advance(server::now())?;
-        let (specs, each) = lanes_of(memory, queue, tenant)?;
-        let mut lanes = BTreeMap::new();
-        for spec in &specs {
-            for of in reasons(memory, spec)? {
-                *lanes.entry(of).or_default() += u64::from(each);
-            }
-        }
+        let (lanes, each) = lanes_of(memory, queue, tenant)?;
+        let lanes = lanes.into_iter().map(|lane| look(memory, lane));
         let outside = memory.scheduler.lanes_outside_of(queue, tenant)?;
-        if outside > 0 {
-            lanes.insert((Reason::OutsideMemory, None), outside);
+        Ok((lanes.collect::<Step<Vec<Lane>>>()?, each, outside))
+    })?;
+    let mut lanes = BTreeMap::new();
+    for lane in &found {
+        for of in reasons(&mut tables, lane)? {
+            *lanes.entry(of).or_default() += u64::from(each);
         }
-        Ok(Summary {
-            lanes,
-            is_estimate: each > 1 || outside > 0,
-        })
+    }
+    if outside > 0 {
+        lanes.insert((Reason::OutsideMemory, None), outside);
+    }
+    Ok(Summary {
+        lanes,
+        is_estimate: each > 1 || outside > 0,
     })
 }
 
-fn lanes_of(memory: &Locked, queue: u64, tenant: Option<u64>) -> Step<(Vec<LaneSpec>, u32)> {
+fn look(memory: &Locked, (spec, head): (LaneSpec, i64)) -> Step<Lane> {
+    let scheduler = &memory.scheduler;
+    Ok(Lane {
+        spec,
+        head,
+        closed: scheduler.closed_gates(&spec)?,
+        is_attended: scheduler.is_claimed_lately(spec.queue)?
+            || memory.waiting.is_attended(spec.queue),
+    })
+}
+
+fn lanes_of(memory: &Locked, queue: u64, tenant: Option<u64>) -> Step<(Vec<(LaneSpec, i64)>, u32)> {
     let sample = memory.scheduler.some_lanes(queue, MOST)?;
-    let specs = sample.lanes.into_iter().map(|(spec, _)| spec);
-    let specs = specs.filter(|spec| tenant.is_none_or(|tenant| tenant == spec.tenant));
-    Ok((specs.collect(), sample.each))
+    let mut lanes = sample.lanes;
+    lanes.retain(|(spec, _)| tenant.is_none_or(|tenant| tenant == spec.tenant));
+    Ok((lanes, sample.each))
 }
 
 fn read_settings(spi: &Spi, job_table: pg_sys::Oid, queue: u64, tenant: Option<u64>) -> Result<()> {
     let unread = when_ready(spi, job_table, |memory| {
+        memory.bring_back(server::now())?;
         let (mut seen, mut unread) = (HashSet::new(), Vec::new());
-        for spec in lanes_of(memory, queue, tenant)?.0 {
+        for (spec, _) in lanes_of(memory, queue, tenant)?.0 {
             let gates = memory.scheduler.unread_gates(&spec)?;
             let gates = gates.iter().flatten().filter(|gate| gate.key != 0);
             let mut new: Vec<UnknownGate> = gates.copied().collect();
@@ -74,19 +98,26 @@ fn read_settings(spi: &Spi, job_table: pg_sys::Oid, queue: u64, tenant: Option<u
     Ok(())
 }
 
-fn reasons(memory: &Locked, spec: &LaneSpec) -> Step<Vec<(Reason, Option<u8>)>> {
-    let scheduler = &memory.scheduler;
+fn reasons(tables: &mut Tables, lane: &Lane) -> Result<Vec<(Reason, Option<u8>)>> {
+    let of = |kind: GateKind, reason| (reason, Some(kind as u8));
     let mut found = Vec::new();
-    for state in scheduler.closed_gates(spec)? {
-        found.extend(of_gate(&state).map(|reason| (reason, Some(state.kind as u8))));
+    for state in &lane.closed {
+        let is_full = tables.is_full_behind_pause(&lane.spec, state)?;
+        let full = is_full.then_some(Reason::of_full(state.kind));
+        found.extend(
+            full.into_iter()
+                .chain(of_gate(state))
+                .map(|it| of(state.kind, it)),
+        );
     }
     if found.is_empty() {
-        found.push((Reason::Behind, Some(GateKind::Queue as u8)));
+        found.push(match tables.is_held_by_pauses(&lane.spec, lane.head)? {
+            true => of(GateKind::Session, Reason::Paused),
+            false => of(GateKind::Queue, Reason::Behind),
+        });
     }
-    let is_attended =
-        scheduler.is_claimed_lately(spec.queue)? || memory.waiting.is_attended(spec.queue);
-    if !is_attended {
-        found.push((Reason::NoWorker, Some(GateKind::Queue as u8)));
+    if !lane.is_attended {
+        found.push(of(GateKind::Queue, Reason::NoWorker));
     }
     Ok(found)
 }

@@ -47,7 +47,7 @@ fn lasting(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Block
         false => found.extend(put_off(job)),
     }
     found.extend(locked(job)?);
-    for state in gates::states(spi, job_table, &job.spec)? {
+    for state in gates::states(spi, job_table, job)? {
         found.extend(gates::blockers(spi, job_table, job, &state)?);
     }
     found.extend(turn(spi, job_table, job)?);

@@ -288,8 +288,12 @@ pub enum Seeded {
     AcceptNulls,
     /// A catalog of another release is used.
     ServeAnyCatalog,
+    /// A pause of a session does not stop the job that holds it.
+    StartInPausedSession,
     /// How children have ended is counted once, whatever is added later.
     KeepNumbersOfChildren,
+    /// A gate that is paused is never full.
+    OverlookLimitOfPaused,
     /// Who looks does not see that rows are locked.
     OverlookLocks,
     /// A job is never found to be behind another.

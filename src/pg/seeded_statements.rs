@@ -14,6 +14,12 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         "",
     ),
     (
+        Seeded::StartInPausedSession,
+        "find_waiting",
+        "job.holds_session AND EXISTS",
+        "false AND EXISTS",
+    ),
+    (
         Seeded::ReleaseAnyAttempt,
         "release",
         "job.attempt = $2",

@@ -14,6 +14,7 @@ use crate::runs::lane_rows::LaneRows;
 use crate::runs::late_children::{self, Counted};
 use crate::runs::run::{AHEAD, MOST_TRIED, Run, Started, Wanted, most_openings};
 use crate::shmem::QueueSettings;
+use crate::sync::held_session;
 use crate::table::{self, Jobs, Operation, Table, figures, places};
 use crate::transaction::claim::refuse_loss;
 use pgrx::pg_sys::{self, Datum};
@@ -131,7 +132,9 @@ impl Starting<'_> {
             return Ok(false);
         }
         self.started.tried += 1;
-        self.start(row, position)?;
+        if !held_session::is_paused(self.spi, self.job_table, &row)? {
+            self.start(row, position)?;
+        }
         Ok(true)
     }
 

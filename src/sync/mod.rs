@@ -10,6 +10,8 @@ mod difference; // what the two do not agree on
 pub mod dropped; // tells sleeping backends of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have
 pub mod gate_settings; // limits, rates and pauses, read when a claim first meets a gate
+pub mod gate_states; // what gates let through now
+pub mod held_session; // pauses of sessions that jobs hold
 mod lane_changes; // lanes that a transaction has changed
 pub mod leases; // those of all runs, read from the table
 pub mod overflow; // more lanes than fit

@@ -7,6 +7,7 @@ use super::surroundings::lock_jobs;
 use crate::job::column;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys;
 use turnstile_scheduler::LaneSpec;
 
@@ -28,8 +29,8 @@ pub enum Hold {
 pub struct Found {
     /// (id, position) of the first that is not locked.
     pub free: Option<(i64, i64)>,
-    /// Some were there, but all are locked.
-    pub all_locked: bool,
+    /// Some were there, but all are locked or passed over.
+    pub all_held: bool,
 }
 
 /// How a job is held.
@@ -52,9 +53,14 @@ pub fn hold_of(job_id: i64) -> Result<Hold> {
     })
 }
 
-/// The first job of a lane from a position on and before another that a claim could lock. None: rows of this table cannot be
-/// looked at directly.
-pub fn first_free(spec: &LaneSpec, from: i64, before: i64, own: &[i64]) -> Result<Option<Found>> {
+/// The first job of a lane from a position on and before another that a claim could lock, and that it does not pass over. None: rows
+/// of this table cannot be looked at directly.
+pub fn first_free(
+    spec: &LaneSpec,
+    (from, before): (i64, i64),
+    own: &[i64],
+    mut is_passed_over: impl FnMut(&RawRow) -> Result<bool>,
+) -> Result<Option<Found>> {
     let jobs = lock_jobs(pg_sys::AccessShareLock)?;
     if !jobs.is_direct() {
         return Ok(None);
@@ -75,12 +81,13 @@ pub fn first_free(spec: &LaneSpec, from: i64, before: i64, own: &[i64]) -> Resul
             if position.is_none_or(|at| own.contains(&at)) {
                 continue;
             }
-            if row.is_held() && !armed(Seeded::OverlookLocks) {
-                found.all_locked = true;
+            let is_locked = row.is_held() && !armed(Seeded::OverlookLocks);
+            if is_locked || is_passed_over(&row)? {
+                found.all_held = true;
                 continue;
             }
             found.free = id.zip(position);
-            found.all_locked = false;
+            found.all_held = false;
             break;
         }
         Ok(Some(found))

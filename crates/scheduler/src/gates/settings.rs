@@ -168,15 +168,16 @@ impl Scheduler<'_> {
         self.header.settings.has_unread_sessions = false;
     }
 
+    /// Whether some sessions are paused, as far as is known.
+    pub fn may_have_paused_sessions(&self) -> bool {
+        let settings = &self.header.settings;
+        settings.has_paused_sessions || settings.has_unread_sessions
+    }
+
     /// What is known of a gate before its settings are read.
     pub(crate) fn initial_limit(&self, kind: GateKind) -> Limit {
         match kind {
-            GateKind::Session
-                if self.header.settings.has_paused_sessions
-                    || self.header.settings.has_unread_sessions =>
-            {
-                Limit::Unknown
-            }
+            GateKind::Session if self.may_have_paused_sessions() => Limit::Unknown,
             _ => kind.fixed_limit().unwrap_or_default(),
         }
     }
