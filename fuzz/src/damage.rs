@@ -13,7 +13,7 @@ mod input;
 use arena::Arena;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
-use turnstile_scheduler::testing::probes::Probes;
+use turnstile_scheduler::probes::Probes;
 use turnstile_scheduler::{
     Array, Capacity, Credit, GateKind, GateSettings, Limit, Outcome, Pick, Picked, ReservationId,
     RunId, Scheduler, Step,

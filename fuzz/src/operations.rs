@@ -14,7 +14,7 @@ mod model;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use model::{Claim, Model, Phase};
-use turnstile_scheduler::testing::probes::Probes;
+use turnstile_scheduler::probes::Probes;
 use turnstile_scheduler::{
     Array, Capacity, Credit, GateKind, GateSettings, LaneKey, Limit, Outcome, Pick, ReservationId,
     UnknownGate,

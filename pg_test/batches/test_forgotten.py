@@ -9,7 +9,7 @@ import pytest
 from support import rows
 from support.batches import ELSEWHERE, awaited, enqueue_batch, of
 from support.calls import claim, claim_next, complete, complete_many, discard, enqueue_many, ids
-from support.lapse import PATIENCE
+from support.lapse import PATIENCE, WORKERS
 
 # More than memory lists, and more than are looked at together.
 MANY = 300
@@ -53,6 +53,8 @@ def test_nothing_starts_of_a_batch_that_had_failed_when_memory_was_lost(conn):
     failed = enqueue_batch(conn, children=of(5), max_failed=100)
     for run in claim(conn, ["default"], 2):
         discard(conn, run)
+    # One that is looking after them would look after this one, too, just when it is claimed from.
+    awaited(conn, WORKERS, 0)
     # As if the server had crashed before anybody heard of it.
     conn.execute("ALTER TABLE turnstile.batch DISABLE TRIGGER USER")
     conn.execute("UPDATE turnstile.batch SET max_failed = 1 WHERE id = %s", [failed])

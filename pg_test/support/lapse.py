@@ -7,6 +7,8 @@ from support import rows
 PATIENCE = 60
 EXPIRED = "lease expired"
 LOST = "connection lost"
+# Background workers at work here, which may do at any time what is due.
+WORKERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'turnstile upkeep' AND datname = current_database()"
 
 
 def let_lease_end(conn, *runs) -> None:

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use turnstile_scheduler::figures::Numbers;
 use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{
-    Fault, GateKind, GateSettings, GateView, OutsideView, Replica, Scheduler, Step,
+    Capacity, Fault, GateKind, GateSettings, GateView, OutsideView, Replica, Scheduler, Step,
 };
 
 pub type Gate = (GateKind, u64);

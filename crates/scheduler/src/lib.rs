@@ -24,11 +24,12 @@
 //!
 //! # Map
 //!
-//! Each folder uses only those above it, except that `figures`, `workers` and `waiting` use no other than the first two.
+//! Each folder uses only those above it, except that `figures`, `workers` and `waiting` use no other than the first three.
 //!
 //! | folder    | what it is for |
 //! |-----------|----------------|
-//! | `testing` | faults and panics that tests ask for; `probes`, which no folder uses |
+//! | `times`   | a second, a minute, and a time that never comes |
+//! | `testing` | faults and panics that tests ask for |
 //! | `memory`  | what is stored, and access to it slot by slot |
 //! | `order`   | which lane comes first: ranks, fair shares of tenants, aging |
 //! | `tree`    | the tree of places, and the heap in each of its nodes |
@@ -40,6 +41,7 @@
 //! | `figures` | how many jobs each name and each batch has, and what has become of them |
 //! | `workers` | who claims, and who did so last |
 //! | `waiting` | processes that wait for work, and channels that clients listen to |
+//! | `probes`  | what only tests ask of the scheduler |
 //!
 //! # The tree of places
 //!
@@ -87,6 +89,7 @@ mod gates;
 mod lanes;
 mod memory;
 mod order;
+pub mod probes;
 pub mod testing;
 pub mod times;
 mod tree;

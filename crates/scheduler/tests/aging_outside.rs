@@ -9,7 +9,7 @@
 
 mod world;
 
-use turnstile_scheduler::testing::probes::{Probes, capacity_for};
+use turnstile_scheduler::probes::{Probes, capacity_for};
 use turnstile_scheduler::times::SECOND;
 use turnstile_scheduler::{GateKind, GateSettings, JobPlace, LaneSpec, Limit, Scheduler};
 use world::arena::Arena;

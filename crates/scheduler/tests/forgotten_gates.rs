@@ -9,7 +9,7 @@
 
 mod world;
 
-use turnstile_scheduler::testing::probes::{Probes, capacity_for};
+use turnstile_scheduler::probes::{Probes, capacity_for};
 use turnstile_scheduler::{Capacity, GateKind, LaneSpec, Limit, Scheduler};
 use world::arena::Arena;
 

@@ -11,7 +11,7 @@ mod world;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use turnstile_scheduler::testing::probes::Probes;
+use turnstile_scheduler::probes::Probes;
 use turnstile_scheduler::{
     Array, Capacity, Entry, Gate, Lane, LaneSpec, LaneView, Meter, Node, Replica, Scheduler, Share,
 };

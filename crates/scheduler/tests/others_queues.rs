@@ -9,8 +9,8 @@
 
 mod world;
 
+use turnstile_scheduler::probes::capacity_for;
 use turnstile_scheduler::testing::injection::looks;
-use turnstile_scheduler::testing::probes::capacity_for;
 use turnstile_scheduler::{
     EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId, Scheduler,
     UnknownGate,

@@ -13,7 +13,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::rc::Rc;
-use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::probes::capacity_for;
 use turnstile_scheduler::{
     EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId, Scheduler,
 };

@@ -9,7 +9,7 @@
 
 mod world;
 
-use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::probes::capacity_for;
 use turnstile_scheduler::{
     GateKind, GateSettings, LONG_AGO, LaneSpec, Limit, Outcome, Pick, Rate, Scheduler,
 };

@@ -10,8 +10,8 @@
 
 mod world;
 
+use turnstile_scheduler::probes::capacity_for;
 use turnstile_scheduler::testing::injection::{arm, touches_left};
-use turnstile_scheduler::testing::probes::capacity_for;
 use turnstile_scheduler::{GateKind, LaneSpec, Limit, Pick, Scheduler};
 use world::arena::Arena;
 

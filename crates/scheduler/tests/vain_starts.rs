@@ -9,7 +9,7 @@
 
 mod world;
 
-use turnstile_scheduler::testing::probes::{Probes, capacity_for};
+use turnstile_scheduler::probes::{Probes, capacity_for};
 use turnstile_scheduler::{
     GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, Picked, ReservationId, Scheduler,
 };

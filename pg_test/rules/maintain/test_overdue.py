@@ -6,10 +6,9 @@ import pytest
 
 from support import rows
 from support.calls import claim_next, enqueue
-from support.lapse import EXPIRED, errors, until
+from support.lapse import EXPIRED, WORKERS, errors, until
 
 PAST = "INSERT INTO turnstile.job (kind, queue, state, run_at) VALUES ('due', 'left alone', 'scheduled', '2000-01-01') RETURNING id"
-WORKERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'turnstile upkeep' AND datname = current_database()"
 PATIENCE = 60
 
 

@@ -1,6 +1,6 @@
 //! How much memory lanes and gates take, from the sizes of the arrays and from how many of their slots a load uses.
 
-use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::probes::capacity_for;
 use turnstile_scheduler::{
     Array, DueQueue, Entry, Gate, Lane, Lease, Meter, Node, Reservation, Share,
 };

@@ -17,7 +17,7 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode};
 use load::{Load, Part};
 use shape::SHAPES;
 use std::time::Duration;
-use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::probes::capacity_for;
 
 /// What the tests' arena names its faults with.
 type Checked<T = ()> = Result<T, String>;

@@ -1,4 +1,4 @@
-//! What tests ask for: mechanisms that are left out, panics in the middle of a step, and looks at what no caller needs.
+//! What tests ask for: mechanisms that are left out, and panics in the middle of a step.
 
 #[cfg(feature = "faults")]
 pub mod faults;
@@ -6,4 +6,3 @@ pub mod faults;
 pub(crate) mod faults;
 #[cfg(feature = "fault_injection")]
 pub mod injection;
-pub mod probes;

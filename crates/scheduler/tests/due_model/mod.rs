@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
-use turnstile_scheduler::testing::probes::capacity_for;
+use turnstile_scheduler::probes::capacity_for;
 use turnstile_scheduler::times::NEVER;
 use turnstile_scheduler::{Capacity, Scheduler};
 

@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use std::rc::Rc;
-use turnstile_scheduler::testing::probes::Probes;
+use turnstile_scheduler::probes::Probes;
 use turnstile_scheduler::{GateSettings, Outcome, Pick, Picked, Rate, ReservationId, UnknownGate};
 
 use super::arena::At;

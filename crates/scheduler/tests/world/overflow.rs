@@ -2,7 +2,7 @@
 //! their groups and keys, and by claims that find nothing.
 
 use rand::Rng;
-use turnstile_scheduler::testing::probes::Probes;
+use turnstile_scheduler::probes::Probes;
 use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneKey, LaneSpec, Part, Search};
 
 use super::arena::At;

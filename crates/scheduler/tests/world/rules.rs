@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use turnstile_scheduler::testing::probes::Probes;
+use turnstile_scheduler::probes::Probes;
 use turnstile_scheduler::{Credit, EVERY_QUEUE, GateKind, GateView, Limit, Picked};
 
 use super::arena::At;
