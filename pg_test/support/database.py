@@ -95,4 +95,6 @@ def disagreements(database: Database) -> list:
         while last.execute(others + " AND backend_type = 'client backend'").fetchone():
             assert time.monotonic() < give_up, "a closed connection's backend is still there"
             time.sleep(0.002)
-        return last.execute("SELECT * FROM turnstile.check()").fetchall()
+        # Tests may leave triggers as they have made them.
+        found = "SELECT * FROM turnstile.check() WHERE problem <> 'a trigger of the extension does not fire always'"
+        return last.execute(found).fetchall()
