@@ -160,7 +160,7 @@ GUARDS = {
     "TrustNames": "rules/test_read_settings.py::test_a_new_connection_knows_what_is_the_extensions_own[job_id_seq]",
     "AcceptNulls": "findings/test_own_columns.py::test_a_column_that_is_required_since_then[enqueue]",
     "ServeAnyCatalog": "upgrades/test_versions.py::test_each_statement_refuses_and_changes_nothing[older catalog-insert]",
-    "StartInPausedSession": "rules/work/test_held_sessions.py::test_no_job_of_a_paused_session_starts[directly-retry]",
+    "StartInPausedSession": "rules/work/test_held_sessions.py::test_no_job_of_a_paused_session_starts[retry-directly]",
     "KeepNumbersOfChildren": "batches/test_late_children.py::test_the_next_run_is_told_of_it[fail]",
     "OverlookLimitOfPaused": "rules/operate/test_why_paused.py::test_a_gate_that_is_paused_and_full_is_both[queue]",
     "OverlookLocks": "rules/operate/test_why_waiting.py::test_a_locked_row_is_told_and_passed_over",
