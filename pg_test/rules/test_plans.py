@@ -29,6 +29,7 @@ MAY = {
     "check_children": "check() compares all",
     "check_due": "check() compares all",
     "check_leases": "check() compares all",
+    "check_places": "check() compares all",
     "count_jobs": "counts all, where figures are not trusted",
     "endpoints": "each connection keeps them",
     "fail_batches": "looks at all batches after memory was lost, and else at those that are named",
