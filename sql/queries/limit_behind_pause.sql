@@ -25,10 +25,12 @@ FROM (
             WHEN (SELECT slowed_key.one_at_a_time FROM turnstile.slowed_key WHERE slowed_key.key = of_key.concurrency_key) THEN least(known.slots, 1)
             ELSE known.slots
         END AS slots
-        FROM turnstile.concurrency_in_force AS known
-        WHERE known.key = of_key.concurrency_key OR known.key = '*'
-        ORDER BY known.key = '*'
-        LIMIT 1
+        FROM (
+            (SELECT own.slots FROM turnstile.concurrency_in_force AS own WHERE own.key = of_key.concurrency_key)
+            UNION ALL
+            (SELECT star.slots FROM turnstile.concurrency_in_force AS star WHERE star.key = '*')
+            LIMIT 1
+        ) AS known
     ) AS in_force
     UNION ALL
     SELECT 6, batch.gate, batch.paused, batch.slots FROM turnstile.batch
