@@ -110,6 +110,7 @@ GUARDS = {
     "TryAgainWhatIsHeld": "rules/work/test_held_jobs.py::test_they_are_tried_once_by_a_claim[directly]",
     "TryWhatRests": "rules/work/test_held_jobs.py::test_the_claims_after_that_leave_them_alone",
     "OverlookWhatRests": "rules/work/test_held_jobs.py::test_however_many_are_held_the_one_that_is_free_is_found[10000]",
+    "WaitForEver": "rules/work/test_held_jobs.py::test_a_wait_is_over_in_time_whatever_is_held",
     "OpenAnywhere": "isolation/batch_moved",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",

@@ -4,6 +4,7 @@ use crate::claims::permitted;
 use crate::pg::catalog;
 use crate::pg::error::{Failure, Result};
 use crate::pg::output::Output;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::spi::Spi;
 use crate::runs::claimer::Claimer;
@@ -38,10 +39,12 @@ fn claim(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Output) -> Resu
                 until,
                 is_between_transactions: false,
             };
+            let is_time_over = server::now() >= until && !armed(Seeded::WaitForEver);
             if permitted::claim(spi, most, claimer, output)? > 0 || most == 0 {
                 return Ok(());
             }
-            let slept = match pending::with(|pending| pending.must_not_sleep) {
+            // Memory may list jobs that are not to be had for a long time.
+            let slept = match is_time_over || pending::with(|pending| pending.must_not_sleep) {
                 true => None,
                 false => Some(sleep.run()?),
             };

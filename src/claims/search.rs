@@ -12,8 +12,7 @@ use crate::runs::look_ahead::{add_gone, look_ahead};
 use crate::runs::opening::{self, Turn};
 use crate::runs::run::{AHEAD, Started, Wanted};
 use crate::runs::start::start_jobs;
-use crate::shmem::{self, sleeper};
-use crate::shmem::{Passed, Phase};
+use crate::shmem::{self, LOCKED_AGAIN, Passed, Phase, rest_after, sleeper};
 use crate::sync::gate_settings::SettingsReader;
 use crate::sync::overflow::OverflowSearch;
 use crate::sync::rebuild::when_ready;
@@ -244,6 +243,11 @@ fn take(
         seen_all: started.seen_all,
     };
     settle(job_table, picked, reservations, outcome, Some(claimer))?;
+    if started.has_paused {
+        pending::note(job_table, |level| {
+            level.let_rest(picked.spec.lane, LOCKED_AGAIN)
+        });
+    }
     Ok(started.positions.len())
 }
 
@@ -279,7 +283,7 @@ pub(super) fn settle(
             let set_aside = blocked.map(|position| Passed {
                 spec: picked.spec,
                 position,
-                tried: outcome.seen.len(),
+                rest: rest_after(outcome.seen.len()),
             });
             level.set_aside.extend(set_aside);
         })

@@ -196,6 +196,8 @@ pub enum Seeded {
     TryWhatRests,
     /// A claim finds nothing, though jobs in front of which many were held are free again.
     OverlookWhatRests,
+    /// A claim waits on while memory lists jobs, though its time is over.
+    WaitForEver,
     /// A batch whose turn has come is opened wherever it was moved.
     OpenAnywhere,
     /// A parent goes on while children are live.

@@ -48,6 +48,8 @@ pub struct Started {
     pub seen_all: bool,
     /// How many jobs were looked at, if none of them was to be had.
     pub(super) tried: usize,
+    /// A job was passed over that holds its session, which is paused.
+    pub has_paused: bool,
     /// Jobs whose turn opens their batch: they do not start.
     pub openings: Vec<i64>,
 }

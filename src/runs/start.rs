@@ -132,8 +132,9 @@ impl Starting<'_> {
             return Ok(false);
         }
         self.started.tried += 1;
-        if !held_session::is_paused(self.spi, self.job_table, &row)? {
-            self.start(row, position)?;
+        match held_session::is_paused(self.spi, self.job_table, &row)? {
+            true => self.started.has_paused = true,
+            false => self.start(row, position)?,
         }
         Ok(true)
     }

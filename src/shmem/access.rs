@@ -107,11 +107,13 @@ pub(super) fn enter<R>(
     // A client that has listened does not ask again when the extension is made anew.
     let is_unused = is_closed && outcome.is_ok() && !locked.channels.is_any_listened_to();
     drop(locked);
-    if is_unused && !armed(Seeded::KeepMemoryOfDropped) {
-        give_back_all(slot)?;
-    }
+    let given_back = match is_unused && !armed(Seeded::KeepMemoryOfDropped) {
+        true => give_back_all(slot),
+        false => Ok(()),
+    };
     drop(guard);
     latches::ring(&calls);
+    given_back?;
     outcome.map(Some).map_err(failure)
 }
 

@@ -47,7 +47,7 @@ pub use overdue::look;
 pub use owners::{Gone, Owner};
 pub use read::QueueSettings;
 pub use recall::{FOUND, recall, remember, remember_bounds, remember_condition};
-pub use set_aside::{LOCKED_AGAIN, Passed};
+pub use set_aside::{LOCKED_AGAIN, Passed, rest_after};
 pub use slots::release;
 pub use state::Phase;
 pub use stock::{FILL, Stock};

@@ -11,18 +11,18 @@ use turnstile_scheduler::times::{NEVER, SECOND};
 use turnstile_scheduler::{LaneSpec, MANY_HELD};
 
 /// Any more lanes stay visible.
-const MOST: usize = 16;
+const MOST: usize = 256;
 /// What another transaction has locked is looked at again after this time.
 pub const LOCKED_AGAIN: i64 = SECOND / 10;
 /// Microseconds for each job that was tried: some ten times as long as that took.
 const REST: i64 = 10;
 
-/// Jobs that were passed over: where they begin, and how many were tried.
+/// Jobs that were passed over: where they begin, and for how long claims leave them alone that find something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Passed {
     pub spec: LaneSpec,
     pub position: i64,
-    pub tried: usize,
+    pub rest: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +56,7 @@ impl SetAside {
 
     /// False if there are too many.
     pub(super) fn add(&mut self, passed: &Passed, now: i64) -> bool {
-        let rests_until = now.saturating_add(passed.rest());
+        let rests_until = now.saturating_add(passed.rest);
         let mut known = self.lanes.iter_mut().take(self.count);
         let place = known.find(|place| place.spec.lane == passed.spec.lane);
         if let Some(place) = place {
@@ -92,12 +92,12 @@ impl SetAside {
     }
 }
 
-impl Passed {
-    fn rest(&self) -> i64 {
-        match self.tried < MANY_HELD || armed(Seeded::TryWhatRests) {
-            true => 0,
-            false => i64::try_from(self.tried)
-                .map_or(LOCKED_AGAIN, |tried| (tried * REST).min(LOCKED_AGAIN)),
+/// For a lane in which so many jobs were tried.
+pub fn rest_after(tried: usize) -> i64 {
+    match tried < MANY_HELD || armed(Seeded::TryWhatRests) {
+        true => 0,
+        false => {
+            i64::try_from(tried).map_or(LOCKED_AGAIN, |tried| (tried * REST).min(LOCKED_AGAIN))
         }
     }
 }

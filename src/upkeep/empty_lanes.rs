@@ -45,7 +45,7 @@ pub fn duty(memory: &mut Locked) -> Step<Vec<Picked>> {
 }
 
 fn find(memory: &mut Locked, effort: &Effort) -> Step<Vec<Picked>> {
-    let mut left = effort.search;
+    let mut left = memory.scheduler.begin_looks(effort.search);
     let mut found = Vec::new();
     while found.len() < effort.looks {
         match memory.scheduler.next_to_look_at(effort.which, &mut left)? {

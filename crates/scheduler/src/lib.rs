@@ -99,7 +99,7 @@ pub mod workers;
 pub use check::outlook::{GateState, JobPlace, LaneAhead, LaneSample};
 pub use check::replica::Replica;
 pub use check::view::{GateView, LaneView, OutsideView};
-pub use claim::look::ToLookAt;
+pub use claim::look::{LooksLeft, ToLookAt};
 pub use claim::pick::{Pick, Picked};
 pub use claim::rebuild::READ_AHEAD;
 pub use claim::settle::{MANY_HELD, Outcome};

@@ -89,3 +89,12 @@ def test_jobs_behind_very_many_batches_that_open_are_found(conn):
     free = ids(enqueue_many(conn, [{"kind": "work"}] * 35))
     found = [run.id for _ in range(3) for run in claim(conn, ["default"], 40)]
     assert found == free
+
+
+def test_a_wait_is_over_in_time_whatever_is_held(conn, other):
+    """More lanes than can be set aside: memory lists their jobs all the time."""
+    enqueue_many(conn, [{"kind": "work", "tenant": f"t{n}"} for n in range(300)])
+    other.execute("BEGIN; SELECT FROM turnstile.job FOR UPDATE")
+    conn.execute("SET statement_timeout = '20s'")
+    assert claim_next(conn, wait="200 milliseconds") is None
+    conn.execute("CALL turnstile.wait_for_job('{default}', '200 milliseconds')")

@@ -9,7 +9,7 @@ use crate::pg::error::{Failure, Result, null_argument};
 use crate::pg::rights::Owner;
 use crate::pg::spi::{Spi, with_nonatomic_spi};
 use crate::pg::{catalog, compat, server};
-use crate::shmem;
+use crate::shmem::{self, sleeper};
 use crate::sync::rebuild::when_ready;
 use crate::transaction;
 use crate::upkeep;
@@ -52,6 +52,10 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
                 Some(End::Rebuild) => owner.run(|| when_ready(spi, job_table, |_| Ok(())))?,
                 Some(End::Due) => owner.run(|| see_to_events(spi, &sleep))?,
                 _ => {}
+            }
+            // Memory may list jobs that are not to be had for a long time.
+            if woken.is_some() && server::now() >= until {
+                return sleeper::end_wait();
             }
             spi.commit();
             woken = Some(compat::between_transactions(|| sleep.run())?);

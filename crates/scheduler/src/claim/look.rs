@@ -15,17 +15,35 @@ pub enum ToLookAt {
     DoubtfulOrHeldUp,
 }
 
+/// What is left of a search.
+#[derive(Clone, Copy, Debug)]
+pub struct LooksLeft {
+    /// What it may cost.
+    pub effort: u32,
+    /// Slots: none is looked at twice, as nothing was settled meanwhile.
+    pub slots: u32,
+}
+
 impl Scheduler<'_> {
-    /// The next lane to look at, as if a claim had picked it to look only. `effort` is what the search may cost, and what is left of
-    /// it then. The caller tells [`Self::settle`] what was seen.
-    pub fn next_to_look_at(&mut self, which: ToLookAt, effort: &mut u32) -> Step<Option<Picked>> {
+    pub fn begin_looks(&self, effort: u32) -> LooksLeft {
+        let slots = *self.lanes.touched().end();
+        LooksLeft { effort, slots }
+    }
+
+    /// The next lane to look at, as if a claim had picked it to look only. The caller tells [`Self::settle`] what was seen.
+    pub fn next_to_look_at(
+        &mut self,
+        which: ToLookAt,
+        left: &mut LooksLeft,
+    ) -> Step<Option<Picked>> {
         let last = *self.lanes.touched().end();
-        while *effort > 0 && last > 0 {
+        while left.effort > 0 && left.slots > 0 && last > 0 {
             let hand = self.header.doubts.hand;
             let lane = if hand < last { hand + 1 } else { 1 };
             self.header.doubts.hand = lane;
-            *effort -= 1;
-            if self.is_lane(lane)? && self.may_be_empty(lane, which, effort)? {
+            left.effort -= 1;
+            left.slots -= 1;
+            if self.is_lane(lane)? && self.may_be_empty(lane, which, &mut left.effort)? {
                 self.end_doubt(lane)?;
                 self.mark_unverified(lane)?;
                 return self.only_looked_at(lane).map(Some);

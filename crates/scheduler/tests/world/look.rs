@@ -15,8 +15,8 @@ impl World {
             true => ToLookAt::Doubtful,
             false => ToLookAt::DoubtfulOrHeldUp,
         };
-        let mut effort = self.rng.random_range(1..100);
-        let Some(picked) = self.next_to_look_at(which, &mut effort)? else {
+        let effort = self.rng.random_range(1..100);
+        let Some(picked) = self.next_to_look_at(which, effort)? else {
             return Ok(());
         };
         let queue = self.shape.any_claimed_queue(&mut self.rng);
@@ -32,10 +32,11 @@ impl World {
         Ok(())
     }
 
-    fn next_to_look_at(&mut self, which: ToLookAt, effort: &mut u32) -> Checked<Option<Picked>> {
+    fn next_to_look_at(&mut self, which: ToLookAt, effort: u32) -> Checked<Option<Picked>> {
         let mut scheduler = self.arena.scheduler();
+        let mut left = scheduler.begin_looks(effort);
         scheduler
-            .next_to_look_at(which, effort)
+            .next_to_look_at(which, &mut left)
             .at("next_to_look_at")
     }
 
@@ -43,9 +44,8 @@ impl World {
     pub fn check_empty_lanes(&mut self) -> Checked {
         loop {
             let slots = *self.arena.scheduler().lane_slots().end();
-            let mut effort = 20 * (slots + 1);
-            let Some(picked) = self.next_to_look_at(ToLookAt::DoubtfulOrHeldUp, &mut effort)?
-            else {
+            let effort = 20 * (slots + 1);
+            let Some(picked) = self.next_to_look_at(ToLookAt::DoubtfulOrHeldUp, effort)? else {
                 break;
             };
             let rows = self.available_in(&picked);
