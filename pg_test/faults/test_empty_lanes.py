@@ -1,26 +1,17 @@
 """Lanes that become empty although no claim looks at them leave memory by and by."""
 
-import time
-
 import pytest
 
 from support.batches import enqueue_batch, of
 from support.calls import call, claim, claim_next, discard, enqueue, enqueue_many
+from support.lapse import eventually
 
-PATIENCE = 60
 MANY = 30
 SESSIONS = [{"kind": "work", "tenant": "acme", "session": f"s{n}"} for n in range(MANY)]
 
 
 def _lanes(conn) -> int:
     return conn.execute("SELECT lanes FROM turnstile.memory WHERE database = current_database()").fetchone()[0]
-
-
-def _eventually(is_so) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < give_up
-        time.sleep(0.1)
 
 
 def _cancel_batches(conn) -> None:
@@ -65,7 +56,7 @@ GONE = {
 def test_lanes_of_jobs_that_are_gone_leave_memory_although_nobody_claims(conn, go):
     assert claim_next(conn, "none") is None
     go(conn)
-    _eventually(lambda: _lanes(conn) == 0)
+    eventually(lambda: _lanes(conn) == 0)
     assert call(conn, "check") == []
 
 
@@ -80,7 +71,7 @@ def test_lanes_behind_gates_that_stay_closed_leave_memory_while_there_are_claims
         assert claim_next(conn) is None
         return _lanes(conn) == 0
 
-    _eventually(is_empty)
+    eventually(is_empty)
     assert call(conn, "check") == []
 
 
@@ -92,7 +83,7 @@ def test_lanes_with_jobs_stay(conn):
     conn.execute("DELETE FROM turnstile.job WHERE id IN (SELECT min(id) FROM turnstile.job GROUP BY session)")
     lost = enqueue(conn, queue="other")
     call(conn, "cancel", job_id=lost)
-    _eventually(lambda: _lanes(conn) == MANY)
+    eventually(lambda: _lanes(conn) == MANY)
     assert call(conn, "check") == []
     call(conn, "resume_queue", name="default")
     assert len(claim(conn, ["default"], 2 * MANY)) == MANY

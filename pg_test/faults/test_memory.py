@@ -1,7 +1,6 @@
 """Memory grows with what waits, without a restart, for any number of databases; what is gone is given back; the limit holds."""
 
 import contextlib
-import time
 
 import pytest
 
@@ -9,8 +8,8 @@ from faults.cluster import own_cluster
 from faults.witness import figures_agree, is_sound
 from support.calls import claim, claim_next, complete_many, enqueue, enqueue_times
 from support.database import fresh_database, server
+from support.lapse import eventually
 
-PATIENCE = 60
 MEGABYTE = 1 << 20
 
 
@@ -59,13 +58,6 @@ def _memory(conn) -> tuple[int, int, int]:
 
 def _of_all(conn) -> int:
     return conn.execute("SELECT coalesce(sum(bytes), 0)::bigint FROM turnstile.memory").fetchone()[0]
-
-
-def _eventually(is_so) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
 
 
 def _drain(conn, queue: str = "default") -> int:
@@ -172,7 +164,7 @@ def test_two_hundred_databases(cluster):
 def test_past_the_limit_those_with_the_most_wait_outside_and_no_producer_is_refused(db, cluster, limited):
     limited("1MB")
     conn = db.connect()
-    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1MB",))
+    eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1MB",))
     _sessions(conn, 20_000, queue="flood", tenant="flood")
     made = [enqueue_times(conn, 1, queue="small", session=f"s{n}")[0] for n in range(50)]
     lanes, size, outside = _memory(conn)
@@ -180,7 +172,7 @@ def test_past_the_limit_those_with_the_most_wait_outside_and_no_producer_is_refu
     assert [claim_next(conn, "small").id for _ in made] == made
     assert claim_next(conn, "small") is None
     is_sound(conn)
-    _eventually(lambda: "has no more memory" in cluster.log)
+    eventually(lambda: "has no more memory" in cluster.log)
     finished = _drain(conn, "flood")
     assert finished == 20_000
     is_sound(conn)
@@ -189,11 +181,11 @@ def test_past_the_limit_those_with_the_most_wait_outside_and_no_producer_is_refu
 def test_memory_grows_back_when_the_limit_is_raised(db, limited):
     limited("1MB")
     conn = db.connect()
-    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1MB",))
+    eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1MB",))
     _sessions(conn, 20_000)
     assert _memory(conn)[0] < 20_000
     limited("1GB")
-    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1GB",))
+    eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1GB",))
     claimed = 0
 
     def is_back() -> bool:
@@ -202,7 +194,7 @@ def test_memory_grows_back_when_the_limit_is_raised(db, limited):
         lanes, _, outside = _memory(conn)
         return outside == 0 and lanes >= 20_000 - claimed
 
-    _eventually(is_back)
+    eventually(is_back)
     is_sound(conn)
 
 
@@ -211,26 +203,26 @@ def test_a_limit_that_is_lowered_is_kept_to(db, limited):
     _sessions(conn, 50_000)
     _, before, _ = _memory(conn)
     limited("2MB")
-    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("2MB",))
+    eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("2MB",))
 
     def is_smaller() -> bool:
         assert claim_next(conn)
         return _memory(conn)[1] < before / 2
 
-    _eventually(is_smaller)
+    eventually(is_smaller)
     is_sound(conn)
 
 
 def test_figures_are_those_of_all_names_whatever_the_limit(db, limited):
     limited("256kB")
     conn = db.connect()
-    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("256kB",))
+    eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("256kB",))
     conn.execute("TABLE turnstile.queues")
     conn.execute("INSERT INTO turnstile.job (kind, tenant) SELECT 'work', 't' || n FROM generate_series(1, 5000) AS n")
     waiting = "SELECT count(*) FILTER (WHERE waiting = 1), count(*) FILTER (WHERE oldest_waiting IS NULL) FROM turnstile.tenants"
     for limit in ("256kB", "1GB", "256kB"):
         limited(limit)
-        _eventually(lambda limit=limit: conn.execute("SHOW turnstile.max_memory").fetchone() == (limit,))
+        eventually(lambda limit=limit: conn.execute("SHOW turnstile.max_memory").fetchone() == (limit,))
         figures_agree(conn)
         assert conn.execute(waiting).fetchone() == (5000, 0)
         assert conn.execute("SELECT enqueued FROM turnstile.stat_queue").fetchone() == (5000,)

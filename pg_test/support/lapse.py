@@ -28,6 +28,13 @@ def until(conn, job_id: int, state: str, meanwhile=lambda: None) -> None:
         time.sleep(0.01)
 
 
+def eventually(is_so) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
 def errors(conn, job_id: int) -> list[str]:
     """The errors of a live job's failed attempts."""
     return [entry["error"] for entry in rows.live(conn, job_id).errors or []]

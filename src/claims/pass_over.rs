@@ -29,5 +29,5 @@ pub fn pass_over(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked, is_held: bo
         seen: &seen,
         seen_all,
     };
-    settle(job_table, &picked, &next.reservations, outcome, None)
+    settle(job_table, &picked, &next.reservations, outcome, 0, None)
 }

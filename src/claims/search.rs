@@ -183,7 +183,7 @@ pub(super) fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picke
         seen: &seen,
         seen_all,
     };
-    settle(job_table, picked, &[], seen_only, None)?;
+    settle(job_table, picked, &[], seen_only, 0, None)?;
     shmem::with(job_table, |memory| {
         let is_locked = |&at| memory.scheduler.is_in_flight(picked.spec.lane, at);
         let mut each = seen.iter();
@@ -242,20 +242,28 @@ fn take(
         seen: &started.seen,
         seen_all: started.seen_all,
     };
-    settle(job_table, picked, reservations, outcome, Some(claimer))?;
-    if started.has_paused {
-        pending::note(job_table, |level| {
-            level.let_rest(picked.spec.lane, LOCKED_AGAIN)
-        });
-    }
+    let rest = match started.has_paused {
+        true => LOCKED_AGAIN,
+        false => rest_after(outcome.seen.len()),
+    };
+    settle(
+        job_table,
+        picked,
+        reservations,
+        outcome,
+        rest,
+        Some(claimer),
+    )?;
     Ok(started.positions.len())
 }
 
+/// `rest`: for how long claims that find something else leave the lane alone, if all that comes first is held.
 pub(super) fn settle(
     job_table: pg_sys::Oid,
     picked: &Picked,
     reservations: &[ReservationId],
     outcome: Outcome,
+    rest: i64,
     claimer: Option<&Claimer>,
 ) -> Result<()> {
     let blocked = shmem::with(job_table, |memory| {
@@ -283,7 +291,7 @@ pub(super) fn settle(
             let set_aside = blocked.map(|position| Passed {
                 spec: picked.spec,
                 position,
-                rest: rest_after(outcome.seen.len()),
+                rest,
             });
             level.set_aside.extend(set_aside);
         })

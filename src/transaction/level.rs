@@ -178,14 +178,6 @@ impl Level {
         lanes.filter_map(|lane| self.lanes.get(lane).map(Box::as_ref))
     }
 
-    /// A lane that was just set aside is left alone for so long by claims that find something else.
-    pub fn let_rest(&mut self, lane: u64, rest: i64) {
-        let last = self.set_aside.last_mut();
-        if let Some(passed) = last.filter(|passed| passed.spec.lane == lane) {
-            passed.rest = passed.rest.max(rest);
-        }
-    }
-
     /// Those that end are most likely the last ones.
     pub fn end_reservations(&mut self, ended: &[ReservationId]) {
         for id in ended.iter().rev() {

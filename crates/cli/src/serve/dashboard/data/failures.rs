@@ -9,12 +9,12 @@ use serde::Deserialize;
 use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
-use super::source::{Source, Statement, of_seen};
+use super::source::{Source, Statement, of_seen, parts};
 use super::window::ENOUGH;
 use crate::listener::Problem;
 
-const DISCARDED: Statement = of_seen!("failures");
-const FAILING: &str = include_str!("../sql/failing.sql");
+const DISCARDED: Statement = of_seen!("discarded", "grouped", "failures");
+const FAILING: &str = parts!("failing_runs", "grouped", "failing");
 
 /// Milliseconds. In a second, jobs end by the thousand where workers are many.
 const FIRST: i64 = 1_000;

@@ -12,8 +12,8 @@ use super::rest::Rest;
 use super::source::{Statement, of_seen};
 use crate::listener::Problem;
 
-const JOBS: Statement = of_seen!("jobs");
-const COUNT: Statement = of_seen!("count");
+const JOBS: Statement = of_seen!("matching", "jobs");
+const COUNT: Statement = of_seen!("matching", "count");
 
 /// Of so many it is looked whether they were brought back since.
 const MOST_CHECKED: i64 = 2_500;

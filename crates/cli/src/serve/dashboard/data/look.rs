@@ -121,8 +121,8 @@ impl Look {
             Some(running) => ids_of(&running.ids),
             None => Value::Text(None),
         });
-        arguments.extend(more);
         arguments.push(self.payload.clone());
+        arguments.extend(more);
         arguments
     }
 

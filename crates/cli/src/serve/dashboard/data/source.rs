@@ -41,12 +41,12 @@ macro_rules! parts {
 }
 pub(in crate::serve::dashboard) use parts;
 
-/// The statement in `sql/$name.sql`, which reads jobs as `seen`.
+/// The statement of these parts, which reads jobs as `seen`.
 macro_rules! of_seen {
-    ($name:literal) => {
+    ($($part:literal),+) => {
         $crate::serve::dashboard::data::source::Statement {
-            mine: $crate::serve::dashboard::data::source::parts!("seen_mine", $name),
-            status: $crate::serve::dashboard::data::source::parts!("seen_status", $name),
+            mine: $crate::serve::dashboard::data::source::parts!("seen_mine", $($part),+),
+            status: $crate::serve::dashboard::data::source::parts!("seen_status", $($part),+),
         }
     };
 }
